@@ -1,0 +1,252 @@
+//! Proof that a usage graph keeps the rule, and the check of such a proof.
+//!
+//! Nothing here knows how a plan was made: the certificate is computed from the usage
+//! graph alone, and its check is three short conditions that anyone can program anew.
+
+use crate::{
+    CompetingGraph, Participants, Reachability, UsageGraph,
+    bits::{BitMatrix, common_ones, contains, insert, intersects, is_subset, ones},
+    participants::shown,
+};
+
+/// For each participant the set of those it reaches along usage edges.
+///
+/// It proves the rule if each set holds its owner, is closed under the usage edges,
+/// and holds no competitor of its owner: then no path leads from anybody to a
+/// competitor. [`Certificate::check`] asks for these three, and last, though the proof
+/// doesn't need it, that no set holds more than is really reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificate {
+    participants: Participants,
+    reached: BitMatrix,
+}
+
+impl Certificate {
+    /// The certificate of a usage graph that keeps the rule.
+    ///
+    /// # Errors
+    /// A shortest leaking path, if the graph breaks the rule.
+    ///
+    /// # Panics
+    /// If the two graphs are over different participants.
+    pub fn prove(competing: &CompetingGraph, usage: &UsageGraph) -> Result<Self, Leak> {
+        let participants = same_participants(competing, usage);
+        let learners = usage.learners();
+        let reach = Reachability::along(&learners);
+        if let Some(leak) = shortest_leak(competing, &learners, &reach) {
+            return Err(leak);
+        }
+        let mut reached = BitMatrix::new(participants.len());
+        for owner in 0..participants.len() {
+            reached.row_mut(owner).copy_from_slice(reach.set(owner));
+        }
+        Ok(Self { participants: participants.clone(), reached })
+    }
+
+    /// A certificate as somebody hands it in, right or wrong: row `p` of the matrix
+    /// holds those whom `p` is said to reach.
+    ///
+    /// # Panics
+    /// If the matrix has another size.
+    pub fn claimed(participants: &Participants, reached: BitMatrix) -> Self {
+        assert_eq!(participants.len(), reached.size(), "one row for each participant");
+        Self { participants: participants.clone(), reached }
+    }
+
+    /// The participants.
+    pub fn participants(&self) -> &Participants {
+        &self.participants
+    }
+
+    /// Those whom `owner` reaches, as a bit set.
+    pub fn set(&self, owner: usize) -> &[u64] {
+        self.reached.row(owner)
+    }
+
+    /// Does this certificate prove that the usage graph keeps the rule?
+    ///
+    /// "Closed" is asked of all sets at once: for an edge `a → b` everybody whose set
+    /// holds `a` must hold `b`, which is one comparison of two columns.
+    ///
+    /// # Errors
+    /// The first flaw.
+    ///
+    /// # Panics
+    /// If the graphs and the certificate are over different participants.
+    pub fn check(&self, competing: &CompetingGraph, usage: &UsageGraph) -> Result<(), Flaw> {
+        let participants = same_participants(competing, usage);
+        assert_eq!(participants, &self.participants, "one list of participants");
+        for owner in 0..participants.len() {
+            if !contains(self.set(owner), owner) {
+                return Err(Flaw::OwnerMissing { owner });
+            }
+            if let Some(competitor) =
+                common_ones(self.set(owner), competing.competitors(owner)).next()
+            {
+                return Err(Flaw::CompetitorInside { owner, competitor });
+            }
+        }
+        let holders = self.reached.transposed();
+        for (from, to) in usage.edges() {
+            if !is_subset(holders.row(from), holders.row(to)) {
+                let owner = ones(holders.row(from)).find(|&owner| !holders.get(to, owner));
+                return Err(Flaw::NotClosed { owner: owner.unwrap_or(from), from, to });
+            }
+        }
+        let reach = Reachability::of(usage);
+        for owner in 0..participants.len() {
+            if !is_subset(self.set(owner), reach.set(owner)) {
+                let claimed = ones(self.set(owner)).find(|&other| !reach.reaches(owner, other));
+                return Err(Flaw::NotReached { owner, claimed: claimed.unwrap_or(owner) });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// A set that does not hold its owner.
+    OwnerMissing {
+        /// The participant whose set it is.
+        owner: usize,
+    },
+    /// A set that holds a competitor of its owner.
+    CompetitorInside {
+        /// The participant whose set it is.
+        owner: usize,
+        /// The competitor.
+        competitor: usize,
+    },
+    /// A set that holds `from` but not `to`, though `to` learns from `from`.
+    NotClosed {
+        /// The participant whose set it is.
+        owner: usize,
+        /// The helper.
+        from: usize,
+        /// The helped.
+        to: usize,
+    },
+    /// A set that holds somebody whom its owner does not reach: the rule is kept all
+    /// the same, but the certificate was made for another plan or altered.
+    NotReached {
+        /// The participant whose set it is.
+        owner: usize,
+        /// The one too many.
+        claimed: usize,
+    },
+}
+
+impl Flaw {
+    /// The flaw in words.
+    pub fn describe(&self, participants: &Participants) -> String {
+        let name = |index| shown(participants.name(index));
+        match *self {
+            Self::OwnerMissing { owner } => {
+                format!("the set of \"{0}\" does not hold \"{0}\" itself", name(owner))
+            }
+            Self::CompetitorInside { owner, competitor } => {
+                format!(
+                    "the set of \"{}\" holds its competitor \"{}\"",
+                    name(owner),
+                    name(competitor)
+                )
+            }
+            Self::NotClosed { owner, from, to } => format!(
+                "the set of \"{}\" holds \"{}\" but not \"{2}\", though \"{2}\" learns from \"{1}\"",
+                name(owner),
+                name(from),
+                name(to)
+            ),
+            Self::NotReached { owner, claimed } => format!(
+                "the set of \"{0}\" holds \"{1}\", but \"{0}\" does not reach \"{1}\"",
+                name(owner),
+                name(claimed)
+            ),
+        }
+    }
+}
+
+/// A path along usage edges from a participant to its competitor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leak {
+    /// From the participant whose data leaks to the competitor that gets it.
+    pub path: Vec<usize>,
+    /// How many (participant, competitor) pairs are connected in all, this one included.
+    pub pairs: usize,
+}
+
+/// A shortest path by which somebody contributes to a competitor, if there is one.
+///
+/// # Panics
+/// If the two graphs are over different participants.
+pub fn find_leak(competing: &CompetingGraph, usage: &UsageGraph) -> Option<Leak> {
+    same_participants(competing, usage);
+    let learners = usage.learners();
+    shortest_leak(competing, &learners, &Reachability::along(&learners))
+}
+
+fn same_participants<'a>(competing: &'a CompetingGraph, usage: &UsageGraph) -> &'a Participants {
+    assert_eq!(competing.participants(), usage.participants(), "one list of participants");
+    competing.participants()
+}
+
+fn shortest_leak(
+    competing: &CompetingGraph,
+    learners: &BitMatrix,
+    reach: &Reachability,
+) -> Option<Leak> {
+    let mut shortest: Option<Vec<usize>> = None;
+    let mut pairs = 0;
+    for a in 0..competing.participants().len() {
+        let (reached, rivals) = (reach.set(a), competing.competitors(a));
+        if !intersects(reached, rivals) {
+            continue;
+        }
+        pairs += common_ones(reached, rivals).count();
+        let limit = shortest.as_ref().map_or(usize::MAX, Vec::len);
+        if let Some(path) = shortest_path(learners, a, rivals, limit) {
+            shortest = Some(path);
+        }
+    }
+    shortest.map(|path| Leak { path, pairs })
+}
+
+/// A shortest path from `start` to any of `goals` with fewer than `limit` nodes.
+fn shortest_path(
+    edges: &BitMatrix,
+    start: usize,
+    goals: &[u64],
+    limit: usize,
+) -> Option<Vec<usize>> {
+    let mut parent = vec![usize::MAX; edges.size()];
+    let mut seen = vec![0; edges.row_words()];
+    insert(&mut seen, start);
+    let mut level = vec![start];
+    let mut nodes = 1;
+    while !level.is_empty() && nodes + 1 < limit {
+        nodes += 1;
+        let mut next_level = Vec::new();
+        for &node in &level {
+            for next in ones(edges.row(node)) {
+                if contains(&seen, next) {
+                    continue;
+                }
+                insert(&mut seen, next);
+                parent[next] = node;
+                if contains(goals, next) {
+                    let mut path = vec![next];
+                    while path[path.len() - 1] != start {
+                        path.push(parent[path[path.len() - 1]]);
+                    }
+                    path.reverse();
+                    return Some(path);
+                }
+                next_level.push(next);
+            }
+        }
+        level = next_level;
+    }
+    None
+}

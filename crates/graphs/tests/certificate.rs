@@ -1,0 +1,168 @@
+//! The certificate against every way of being wrong, and the leak finder against
+//! plain search.
+
+use fedcompetitors_graphs::{
+    Certificate, CompetingGraph, Flaw, Participants, UsageGraph,
+    bits::{BitMatrix, insert, remove},
+    find_leak,
+};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+struct Graphs {
+    competing: CompetingGraph,
+    usage: UsageGraph,
+}
+
+fn graphs(most: usize) -> impl Strategy<Value = Graphs> {
+    (2..=most)
+        .prop_flat_map(|count| {
+            let pair = (0..count, 0..count);
+            (
+                Just(count),
+                prop::collection::vec(pair.clone(), 0..count),
+                prop::collection::vec(pair, 0..2 * count),
+            )
+        })
+        .prop_map(|(count, competing, usage)| build(count, &competing, &usage))
+}
+
+fn build(count: usize, competing: &[(usize, usize)], usage: &[(usize, usize)]) -> Graphs {
+    let participants = Participants::numbered(count);
+    let mut competing_graph = CompetingGraph::builder(&participants);
+    for &(a, b) in competing.iter().filter(|(a, b)| a != b) {
+        competing_graph.report(a, b).expect("two participants");
+    }
+    let mut usage_graph = UsageGraph::builder(&participants);
+    for &(from, to) in usage {
+        // Loops and doubled edges are refused; the rest stays.
+        let _ = usage_graph.add(from, to);
+    }
+    Graphs { competing: competing_graph.build(), usage: usage_graph.build() }
+}
+
+/// The shortest leaking path's number of nodes and the number of leaking pairs, by
+/// distances from three plain loops.
+fn naive_leak(graphs: &Graphs) -> Option<(usize, usize)> {
+    let count = graphs.usage.participants().len();
+    let far = 1000;
+    let mut distance = vec![vec![far; count]; count];
+    for (from, to) in graphs.usage.edges() {
+        distance[from][to] = 1;
+    }
+    for through in 0..count {
+        for a in 0..count {
+            for b in 0..count {
+                distance[a][b] = distance[a][b].min(distance[a][through] + distance[through][b]);
+            }
+        }
+    }
+    let both_ways = graphs.competing.pairs().flat_map(|(a, b)| [(a, b), (b, a)]);
+    let leaks: Vec<usize> = both_ways.map(|(a, b)| distance[a][b]).filter(|&d| d < far).collect();
+    leaks.iter().min().map(|shortest| (shortest + 1, leaks.len()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn a_leak_is_found_if_and_only_if_there_is_one(graphs in graphs(12)) {
+        let leak = find_leak(&graphs.competing, &graphs.usage);
+        prop_assert_eq!(leak.as_ref().map(|leak| (leak.path.len(), leak.pairs)), naive_leak(&graphs));
+        if let Some(leak) = &leak {
+            prop_assert!(graphs.competing.competes(leak.path[0], leak.path[leak.path.len() - 1]));
+            prop_assert!(leak.path.windows(2).all(|edge| graphs.usage.uses(edge[0], edge[1])));
+        }
+        match Certificate::prove(&graphs.competing, &graphs.usage) {
+            Ok(certificate) => {
+                prop_assert!(leak.is_none());
+                prop_assert_eq!(certificate.check(&graphs.competing, &graphs.usage), Ok(()));
+            }
+            Err(found) => prop_assert_eq!(Some(found), leak),
+        }
+    }
+
+    #[test]
+    fn each_tampered_certificate_is_refused(graphs in graphs(10)) {
+        let Ok(certificate) = Certificate::prove(&graphs.competing, &graphs.usage) else {
+            return Ok(());
+        };
+        let count = graphs.usage.participants().len();
+        for owner in 0..count {
+            for other in 0..count {
+                let mut sets = BitMatrix::new(count);
+                for row in 0..count {
+                    sets.row_mut(row).copy_from_slice(certificate.set(row));
+                }
+                if sets.get(owner, other) {
+                    remove(sets.row_mut(owner), other);
+                } else {
+                    insert(sets.row_mut(owner), other);
+                }
+                let tampered = Certificate::claimed(graphs.usage.participants(), sets);
+                prop_assert!(tampered.check(&graphs.competing, &graphs.usage).is_err());
+            }
+        }
+    }
+
+    /// Soundness: whatever sets are claimed, no graph that breaks the rule passes.
+    #[test]
+    fn no_claim_at_all_passes_for_a_leaking_graph(
+        graphs in graphs(6),
+        claims in prop::collection::vec(any::<u8>(), 6),
+    ) {
+        if find_leak(&graphs.competing, &graphs.usage).is_none() {
+            return Ok(());
+        }
+        let count = graphs.usage.participants().len();
+        let mut sets = BitMatrix::new(count);
+        for (owner, claim) in claims.iter().enumerate().take(count) {
+            for other in (0..count).filter(|other| other == &owner || claim >> other & 1 == 1) {
+                sets.set(owner, other);
+            }
+        }
+        let claimed = Certificate::claimed(graphs.usage.participants(), sets);
+        prop_assert!(claimed.check(&graphs.competing, &graphs.usage).is_err());
+    }
+}
+
+#[test]
+fn each_flaw_is_told_by_name() {
+    // v1 → v2 → v3, and v1 competes with v4.
+    let graphs = build(4, &[(0, 3)], &[(0, 1), (1, 2)]);
+    let check = |sets: [&[usize]; 4]| {
+        let mut matrix = BitMatrix::new(4);
+        for (owner, set) in sets.iter().enumerate() {
+            set.iter().for_each(|&other| matrix.set(owner, other));
+        }
+        Certificate::claimed(graphs.usage.participants(), matrix)
+            .check(&graphs.competing, &graphs.usage)
+    };
+    assert_eq!(check([&[0, 1, 2], &[1, 2], &[2], &[3]]), Ok(()));
+    let cases: [([&[usize]; 4], Flaw, &str); 4] = [
+        (
+            [&[0, 1, 2], &[2], &[2], &[3]],
+            Flaw::OwnerMissing { owner: 1 },
+            "the set of \"v2\" does not hold \"v2\" itself",
+        ),
+        (
+            [&[0, 1, 2, 3], &[1, 2], &[2], &[3]],
+            Flaw::CompetitorInside { owner: 0, competitor: 3 },
+            "the set of \"v1\" holds its competitor \"v4\"",
+        ),
+        (
+            [&[0, 1], &[1, 2], &[2], &[3]],
+            Flaw::NotClosed { owner: 0, from: 1, to: 2 },
+            "the set of \"v1\" holds \"v2\" but not \"v3\", though \"v3\" learns from \"v2\"",
+        ),
+        (
+            [&[0, 1, 2], &[1, 2], &[2, 3], &[3]],
+            Flaw::NotReached { owner: 2, claimed: 3 },
+            "the set of \"v3\" holds \"v4\", but \"v3\" does not reach \"v4\"",
+        ),
+    ];
+    for (sets, flaw, words) in cases {
+        assert_eq!(check(sets), Err(flaw));
+        assert_eq!(flaw.describe(graphs.usage.participants()), words);
+    }
+}
