@@ -1,0 +1,218 @@
+//! What can be wrong with a file, and what to do about it.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use fedcompetitors_graphs::{GraphError, shown};
+
+/// A file that cannot be used: which one, where, why.
+#[derive(Debug)]
+pub struct FileError {
+    /// The file as the user named it.
+    pub path: PathBuf,
+    /// The line, counted from 1, where one line is to blame.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It cannot be opened or read.
+    #[error("cannot be read: {0}")]
+    Unreadable(io::Error),
+    /// It cannot be written.
+    #[error("cannot be written: {0}")]
+    Unwritable(io::Error),
+    /// It is not UTF-8 text.
+    #[error("not UTF-8 text")]
+    NotUtf8,
+    /// Its first line is not the header that it should be.
+    #[error("the header is `{}` instead of `{expected}`", shown(.found))]
+    Header {
+        /// The first line.
+        found: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A record has too few or too many fields.
+    #[error("{found} {} instead of {expected}", if *found == 1 { "field" } else { "fields" })]
+    Fields {
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// A benefit is not a number.
+    #[error("the benefit from \"{}\" to \"{}\" is not a number: `{}`", shown(.from), shown(.to), shown(.text))]
+    NotANumber {
+        /// The helper.
+        from: String,
+        /// The helped.
+        to: String,
+        /// What is written.
+        text: String,
+    },
+    /// A participant or an edge is wrong.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The files name no participant at all.
+    #[error("names no participant")]
+    NoParticipants,
+    /// More participants than can be handled.
+    #[error("{count} participants are more than {most}")]
+    TooMany {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A matrix is not for this many participants.
+    #[error("the matrix is {matrix} × {matrix}, but there are {participants} participants")]
+    OtherSize {
+        /// Rows of the matrix.
+        matrix: usize,
+        /// How many participants there are.
+        participants: usize,
+    },
+    /// A file that should be an `.npy` matrix is not one that can be used.
+    #[error("is not a usable .npy matrix: {0}")]
+    Npy(NpyProblem),
+    /// A matrix of competition holds something other than 0 and 1.
+    #[error("the entry for \"{}\" and \"{}\" is {value} instead of 0 or 1", shown(.a), shown(.b))]
+    NotABit {
+        /// Who reports.
+        a: String,
+        /// On whom.
+        b: String,
+        /// The entry.
+        value: f64,
+    },
+    /// It is not JSON of the expected form.
+    #[error("{0}")]
+    Json(String),
+    /// It is JSON of another format or version.
+    #[error("the format is \"{}\" instead of \"{expected}\"", shown(.found))]
+    Format {
+        /// What the file says.
+        found: String,
+        /// What it should say.
+        expected: &'static str,
+    },
+    /// A certificate has no set for a participant, or two.
+    #[error("{count} sets for the participant \"{}\" instead of one", shown(.name))]
+    Sets {
+        /// The participant.
+        name: String,
+        /// How many sets it has.
+        count: usize,
+    },
+}
+
+/// Why an `.npy` file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum NpyProblem {
+    /// It does not begin as `.npy` files do.
+    #[error("it does not begin with the NumPy magic")]
+    Magic,
+    /// A version after 3.
+    #[error("its format version is {0}")]
+    Version(u8),
+    /// The header is not a Python dictionary with the three keys.
+    #[error("its header cannot be understood")]
+    Header,
+    /// Not a square matrix.
+    #[error("its shape is {0} instead of n × n")]
+    Shape(String),
+    /// Not one of the types that are read.
+    #[error("its entries are of type {}", shown(.0))]
+    Type(String),
+    /// The file ends too early.
+    #[error("it ends after {found} of {expected} bytes of entries")]
+    Short {
+        /// The bytes that are there.
+        found: u64,
+        /// The bytes that should be.
+        expected: u64,
+    },
+    /// The file goes on after the last entry.
+    #[error("it goes on after its last entry")]
+    Long,
+}
+
+impl FileError {
+    pub(crate) fn new(path: &Path, problem: impl Into<Problem>) -> Self {
+        Self { path: path.to_owned(), line: None, problem: problem.into() }
+    }
+
+    pub(crate) fn at_line(path: &Path, line: u64, problem: impl Into<Problem>) -> Self {
+        Self { path: path.to_owned(), line: Some(line), problem: problem.into() }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> String {
+        match &self.problem {
+            Problem::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
+                "check the path; files are looked for from the current folder".into()
+            }
+            Problem::Unreadable(_) => "check that it is a file that you may read".into(),
+            Problem::Unwritable(_) => {
+                "check that the folder exists, may be written to and has space left".into()
+            }
+            Problem::NotUtf8 => "save the file as UTF-8".into(),
+            Problem::Header { found, .. } if found.contains(';') => {
+                "separate the columns with commas, not semicolons".into()
+            }
+            Problem::Header { expected, .. } => format!("make `{expected}` the first line"),
+            Problem::Fields { .. } => {
+                "a name that holds a comma, a quote or a line break is written in double quotes; a number has a point, no comma".into()
+            }
+            Problem::NotANumber { .. } => "write a number such as 0.25, with a point".into(),
+            Problem::Graph(error) => error.hint(),
+            Problem::NoParticipants => {
+                "a federation needs participants: name them in the benefit file, the competing file or a list"
+                    .into()
+            }
+            Problem::TooMany { .. } => {
+                "the graphs take a bit for every ordered pair; split the federation".into()
+            }
+            Problem::OtherSize { .. } => {
+                "a matrix has one row and one column for each participant, in the listed order".into()
+            }
+            Problem::Npy(NpyProblem::Type(_)) => {
+                "save it as float64, float32, uint8 or bool: numpy.save(path, matrix.astype(numpy.float64))".into()
+            }
+            Problem::Npy(_) => "write it with numpy.save, an n × n array".into(),
+            Problem::NotABit { .. } => "1 says that the row competes with the column, 0 that it does not".into(),
+            Problem::Json(_) => "the file should be as `fedcompetitors` writes it; make it anew if it was cut".into(),
+            Problem::Format { expected, .. } => {
+                format!("this program reads \"{expected}\"; make the file anew with it")
+            }
+            Problem::Sets { .. } => "a certificate holds one set for each participant of the plan".into(),
+        }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", shown(&self.path.display().to_string()))?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The message already tells the problem.
+        match &self.problem {
+            Problem::Graph(error) => error.source(),
+            _ => None,
+        }
+    }
+}

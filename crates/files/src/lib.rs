@@ -1,0 +1,32 @@
+//! The door: files in, graphs out, and plans and certificates back into files.
+//!
+//! Everything from outside is checked here once. An error names the file, the line
+//! and the participant and comes with a hint; a file is written whole or not at all.
+//!
+//! | file | form |
+//! |---|---|
+//! | competing graph | CSV with header `a,b` (each line a report: `a` says it competes with `b`), or an n × n `.npy` matrix of 0 and 1, row = who reports |
+//! | benefit graph | CSV with header `from,to,benefit`, or an n × n `.npy` matrix, row = from, column = to |
+//! | participants | text, one name a line; fixes the order |
+//! | plan | JSON, `fedcompetitors-plan/1` |
+//! | certificate | JSON, `fedcompetitors-certificate/1` |
+
+mod certificate;
+mod error;
+mod graphs;
+mod json;
+mod npy;
+mod plan;
+mod tables;
+mod write;
+
+pub use certificate::{parse_certificate, read_certificate, write_certificate};
+pub use error::{FileError, NpyProblem, Problem};
+pub use graphs::{
+    Graphs, parse_graphs, parse_participants, read_competing, read_graphs, read_participants,
+};
+pub use json::to_writer as write_json;
+pub use npy::{Entries, write_matrix};
+pub use plan::{StatedPlan, parse_plan, plan_json, read_plan, write_plan};
+pub use tables::{write_benefit, write_competing, write_participants};
+pub use write::atomically;

@@ -1,0 +1,250 @@
+//! Plans as JSON, `fedcompetitors-plan/1`.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use fedcompetitors_graphs::{
+    BenefitGraph, CompetingGraph, Participants, Reason, Refusal, UsageGraph, bits::ones, refusals,
+};
+use fedcompetitors_select::Plan;
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+use serde_json::value::RawValue;
+
+use crate::{
+    FileError, atomically,
+    graphs::check_count,
+    json::{self, Document},
+};
+
+const FORMAT: &str = "fedcompetitors-plan/1";
+
+/// A plan as a file states it: well-formed, but whether it keeps the rule is another
+/// question.
+#[derive(Debug)]
+pub struct StatedPlan {
+    /// The policy that is said to have made it.
+    pub policy: String,
+    /// Who may learn from whom.
+    pub usage: UsageGraph,
+    /// The welfare that it states.
+    pub welfare: f64,
+    /// The sum of the benefits that it states for its edges.
+    pub benefit_sum: f64,
+}
+
+impl StatedPlan {
+    /// The participants.
+    pub fn participants(&self) -> &Participants {
+        self.usage.participants()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanText<'a> {
+    #[serde(rename = "format")]
+    _format: String,
+    policy: String,
+    participants: Vec<String>,
+    #[serde(borrow)]
+    usage: Vec<&'a RawValue>,
+    welfare: f64,
+    #[serde(rename = "upper_bound")]
+    _upper_bound: f64,
+    #[serde(borrow, default)]
+    refused: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EdgeText {
+    from: String,
+    to: String,
+    /// Somebody who adds an edge by hand may not know it.
+    #[serde(default)]
+    benefit: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RefusalText {
+    from: String,
+    to: String,
+    #[serde(rename = "benefit")]
+    _benefit: f64,
+    because: Option<BecauseText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BecauseText {
+    pair: (String, String),
+    path: Vec<String>,
+}
+
+/// Reads a plan.
+///
+/// # Errors
+/// If the file cannot be read or is no plan.
+pub fn read_plan(path: &Path) -> Result<StatedPlan, FileError> {
+    parse_plan(path, &json::read_text(path)?)
+}
+
+/// Reads a plan from its text; `path` names it in errors.
+///
+/// # Errors
+/// If the text is no plan.
+pub fn parse_plan(path: &Path, text: &str) -> Result<StatedPlan, FileError> {
+    let document = Document { path, text };
+    let plan: PlanText = document.parse(FORMAT)?;
+    check_count(path, plan.participants.len())?;
+    let participants =
+        Participants::new(&plan.participants).map_err(|error| FileError::new(path, error))?;
+    let mut usage = UsageGraph::builder(&participants);
+    let mut benefit_sum = 0.0;
+    for raw in plan.usage {
+        let edge: EdgeText = document.entry(raw)?;
+        let ends =
+            participants.find(&edge.from).and_then(|from| Ok((from, participants.find(&edge.to)?)));
+        ends.and_then(|(from, to)| usage.add(from, to))
+            .map_err(|error| document.refuse(raw, error))?;
+        benefit_sum += edge.benefit;
+    }
+    for raw in plan.refused {
+        let refusal: RefusalText = document.entry(raw)?;
+        let because = refusal.because.iter();
+        let because = because.flat_map(|because| {
+            [&because.pair.0, &because.pair.1].into_iter().chain(&because.path)
+        });
+        for name in [&refusal.from, &refusal.to].into_iter().chain(because) {
+            participants.find(name).map_err(|error| document.refuse(raw, error))?;
+        }
+    }
+    Ok(StatedPlan { policy: plan.policy, usage: usage.build(), welfare: plan.welfare, benefit_sum })
+}
+
+/// Writes a plan to a file, whole or not at all.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_plan(
+    path: &Path,
+    plan: &Plan,
+    competing: &CompetingGraph,
+    benefit: &BenefitGraph,
+    with_refusals: bool,
+) -> Result<(), FileError> {
+    atomically(path, |writer| plan_json(writer, plan, competing, benefit, with_refusals))
+}
+
+/// Writes a plan as JSON: each participant's collaborators in listed order of the
+/// participants, the best collaborator first.
+///
+/// The refusals are worked out on the way, one participant at a time, as there may be
+/// millions; without them the field is left out.
+///
+/// # Errors
+/// If the writer fails.
+pub fn plan_json(
+    writer: &mut dyn Write,
+    plan: &Plan,
+    competing: &CompetingGraph,
+    benefit: &BenefitGraph,
+    with_refusals: bool,
+) -> io::Result<()> {
+    json::to_writer(writer, &PlanView { plan, competing, benefit, with_refusals })
+}
+
+struct PlanView<'a> {
+    plan: &'a Plan,
+    competing: &'a CompetingGraph,
+    benefit: &'a BenefitGraph,
+    with_refusals: bool,
+}
+
+impl Serialize for PlanView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let participants = self.benefit.participants();
+        let fields = if self.with_refusals { 7 } else { 6 };
+        let mut object = serializer.serialize_struct("plan", fields)?;
+        object.serialize_field("format", FORMAT)?;
+        object.serialize_field("policy", self.plan.policy)?;
+        object.serialize_field("participants", &List(|| participants.names()))?;
+        object.serialize_field("usage", &List(|| self.edges()))?;
+        object.serialize_field("welfare", &self.plan.welfare)?;
+        object.serialize_field("upper_bound", &self.plan.upper_bound)?;
+        if self.with_refusals {
+            let refused = || {
+                refusals(self.competing, self.benefit, &self.plan.usage)
+                    .map(|refusal| RefusalView::new(participants, &refusal))
+            };
+            object.serialize_field("refused", &List(refused))?;
+        }
+        object.end()
+    }
+}
+
+impl PlanView<'_> {
+    fn edges(&self) -> impl Iterator<Item = EdgeView<'_>> {
+        let participants = self.benefit.participants();
+        (0..participants.len()).flat_map(move |to| {
+            let mut collaborators: Vec<(usize, f64)> = ones(self.plan.usage.collaborators(to))
+                .map(|from| (from, self.benefit.benefit(from, to)))
+                .collect();
+            collaborators.sort_by(|a, b| b.1.total_cmp(&a.1));
+            collaborators.into_iter().map(move |(from, benefit)| EdgeView {
+                from: participants.name(from),
+                to: participants.name(to),
+                benefit,
+            })
+        })
+    }
+}
+
+/// A list that is made while it is written.
+struct List<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for List<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+#[derive(Serialize)]
+struct EdgeView<'a> {
+    from: &'a str,
+    to: &'a str,
+    benefit: f64,
+}
+
+#[derive(Serialize)]
+struct RefusalView<'a> {
+    from: &'a str,
+    to: &'a str,
+    benefit: f64,
+    because: Option<BecauseView<'a>>,
+}
+
+#[derive(Serialize)]
+struct BecauseView<'a> {
+    pair: (&'a str, &'a str),
+    path: Vec<&'a str>,
+}
+
+impl<'a> RefusalView<'a> {
+    fn new(participants: &'a Participants, refusal: &Refusal) -> Self {
+        let name = |index| participants.name(index);
+        let because = |reason: &Reason| BecauseView {
+            pair: (name(reason.pair().0), name(reason.pair().1)),
+            path: reason.path.iter().map(|&index| name(index)).collect(),
+        };
+        Self {
+            from: name(refusal.from),
+            to: name(refusal.to),
+            benefit: refusal.benefit,
+            because: refusal.because.as_ref().map(because),
+        }
+    }
+}

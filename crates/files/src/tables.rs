@@ -1,0 +1,226 @@
+//! The CSV tables and the list of participants.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    path::Path,
+};
+
+use csv::ByteRecord;
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, GraphError, Participants};
+
+use crate::{FileError, Problem};
+
+/// A line of the benefit table, its participants found.
+pub(crate) struct BenefitRow {
+    pub from: u32,
+    pub to: u32,
+    pub value: f64,
+    pub line: u64,
+}
+
+/// A line of the competing table, its participants found.
+pub(crate) struct CompetingRow {
+    pub a: usize,
+    pub b: usize,
+    pub line: u64,
+}
+
+/// Reads the benefit table; `find` gives each name its participant.
+pub(crate) fn read_benefit(
+    path: &Path,
+    source: impl Read,
+    mut find: impl FnMut(&str) -> Result<usize, GraphError>,
+) -> Result<Vec<BenefitRow>, FileError> {
+    let mut rows = Vec::new();
+    each_record(
+        path,
+        source,
+        ["from", "to", "benefit"],
+        "from,to,benefit",
+        |line, [from, to, value]| {
+            let number = value.trim().parse().map_err(|_| Problem::NotANumber {
+                from: from.to_owned(),
+                to: to.to_owned(),
+                text: value.to_owned(),
+            })?;
+            rows.push(BenefitRow {
+                from: find(from)? as u32,
+                to: find(to)? as u32,
+                value: number,
+                line,
+            });
+            Ok(())
+        },
+    )?;
+    Ok(rows)
+}
+
+/// Reads the competing table; `find` gives each name its participant.
+pub(crate) fn read_competing(
+    path: &Path,
+    source: impl Read,
+    mut find: impl FnMut(&str) -> Result<usize, GraphError>,
+) -> Result<Vec<CompetingRow>, FileError> {
+    let mut rows = Vec::new();
+    each_record(path, source, ["a", "b"], "a,b", |line, [a, b]| {
+        rows.push(CompetingRow { a: find(a)?, b: find(b)?, line });
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Hands each record after the header to `take`, with its line.
+fn each_record<const N: usize>(
+    path: &Path,
+    source: impl Read,
+    header: [&str; N],
+    expected: &'static str,
+    mut take: impl FnMut(u64, [&str; N]) -> Result<(), Problem>,
+) -> Result<(), FileError> {
+    // A line ends at its line feed and every file ends with one, so that the reader's
+    // count of lines tells exactly where a record is; the carriage return of other
+    // systems' files is taken off below.
+    let source = without_byte_order_mark(path, source)?.chain(&b"\n"[..]);
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(source);
+    let mut record = ByteRecord::new();
+    let mut header_seen = false;
+    loop {
+        let more = reader
+            .read_byte_record(&mut record)
+            .map_err(|error| FileError::new(path, Problem::Unreadable(into_io_error(error))))?;
+        if !more {
+            break;
+        }
+        if record.iter().eq([b"\r"]) {
+            continue;
+        }
+        let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let line = reader.position().line().saturating_sub(1 + inside);
+        if header_seen {
+            let fields =
+                fields(&record).map_err(|problem| FileError::at_line(path, line, problem))?;
+            take(line, fields).map_err(|problem| FileError::at_line(path, line, problem))?;
+        } else {
+            let is_header = record.len() == N
+                && record
+                    .iter()
+                    .zip(header)
+                    .all(|(field, name)| field.trim_ascii() == name.as_bytes());
+            if !is_header {
+                let found =
+                    record.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
+                let found = found.trim_end().to_owned();
+                return Err(FileError::at_line(path, line, Problem::Header { found, expected }));
+            }
+            header_seen = true;
+        }
+    }
+    if header_seen {
+        Ok(())
+    } else {
+        Err(FileError::new(path, Problem::Header { found: String::new(), expected }))
+    }
+}
+
+fn fields<const N: usize>(record: &ByteRecord) -> Result<[&str; N], Problem> {
+    if record.len() != N {
+        return Err(Problem::Fields { found: record.len(), expected: N });
+    }
+    let mut fields = [""; N];
+    for (field, bytes) in fields.iter_mut().zip(record) {
+        *field = str::from_utf8(bytes).map_err(|_| Problem::NotUtf8)?;
+    }
+    fields[N - 1] = fields[N - 1].strip_suffix('\r').unwrap_or(fields[N - 1]);
+    Ok(fields)
+}
+
+fn into_io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        // The reader takes any bytes and any number of fields: nothing else can fail.
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+/// Spreadsheets like to begin a file with a mark that is no part of the first name.
+fn without_byte_order_mark<R: Read>(path: &Path, source: R) -> Result<impl BufRead, FileError> {
+    let mut source = BufReader::with_capacity(1 << 16, source);
+    let start =
+        source.fill_buf().map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
+    if start.starts_with(b"\xef\xbb\xbf") {
+        source.consume(3);
+    }
+    Ok(source)
+}
+
+/// Reads a list of participants, one name a line; empty lines don't count.
+pub(crate) fn read_participants(path: &Path, source: impl Read) -> Result<Participants, FileError> {
+    let mut source = without_byte_order_mark(path, source)?;
+    let mut builder = fedcompetitors_graphs::ParticipantsBuilder::default();
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let read = source
+            .read_until(b'\n', &mut bytes)
+            .map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
+        if read == 0 {
+            break;
+        }
+        let text =
+            str::from_utf8(&bytes).map_err(|_| FileError::at_line(path, line, Problem::NotUtf8))?;
+        let name = text.strip_suffix('\n').unwrap_or(text);
+        let name = name.strip_suffix('\r').unwrap_or(name);
+        if !name.is_empty() {
+            builder.add(name).map_err(|error| FileError::at_line(path, line, error))?;
+        }
+    }
+    if builder.is_empty() {
+        return Err(FileError::new(path, Problem::NoParticipants));
+    }
+    Ok(builder.build())
+}
+
+/// Writes the benefit table, ordered by the helped, then the helper.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_benefit(benefit: &BenefitGraph, writer: &mut dyn Write) -> io::Result<()> {
+    let participants = benefit.participants();
+    let mut table = csv::Writer::from_writer(writer);
+    table.write_record(["from", "to", "benefit"])?;
+    for to in 0..participants.len() {
+        for (from, value) in benefit.helpers(to) {
+            let value = value.to_string();
+            table.write_record([participants.name(from), participants.name(to), &value])?;
+        }
+    }
+    table.flush()
+}
+
+/// Writes the competing table: every report, ordered by who reports.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_competing(competing: &CompetingGraph, writer: &mut dyn Write) -> io::Result<()> {
+    let participants = competing.participants();
+    let mut table = csv::Writer::from_writer(writer);
+    table.write_record(["a", "b"])?;
+    for a in 0..participants.len() {
+        for b in (0..participants.len()).filter(|&b| competing.reports(a, b)) {
+            table.write_record([participants.name(a), participants.name(b)])?;
+        }
+    }
+    table.flush()
+}
+
+/// Writes the list of participants, one name a line.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_participants(participants: &Participants, writer: &mut dyn Write) -> io::Result<()> {
+    participants.names().try_for_each(|name| writeln!(writer, "{name}"))
+}

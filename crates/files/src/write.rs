@@ -1,0 +1,82 @@
+//! Files that are written whole or not at all.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use crate::{FileError, Problem};
+
+/// Writes a file through `content`: under a temporary name beside it, synced, then
+/// renamed. Whoever reads the path sees the old file or the whole new one. A path that
+/// is no plain file, such as a pipe, is written to directly.
+///
+/// # Errors
+/// If the file cannot be written; the old file, if any, is then untouched.
+pub fn atomically(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    write(path, content).map_err(|error| FileError::new(path, Problem::Unwritable(error)))
+}
+
+fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        let mut writer = BufWriter::new(File::options().write(true).open(path)?);
+        content(&mut writer)?;
+        return writer.flush();
+    }
+    // Through a link, so that the link stays and its target is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".fedcompetitors-");
+    #[cfg(unix)]
+    {
+        // What an ordinary new file gets, less the user's mask; temporary files are
+        // otherwise for their owner alone.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    // The library's message names the temporary file, which is nobody's business.
+    let file = builder.tempfile_in(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no such folder"),
+        kind => kind.into(),
+    })?;
+    let mut writer = BufWriter::new(file);
+    content(&mut writer)?;
+    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("plan.json");
+        atomically(&path, |writer| writer.write_all(b"old")).expect("written");
+        let failed = atomically(&path, |writer| {
+            writer.write_all(b"half a n")?;
+            Err(io::Error::other("the disk is full"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).expect("still there"), b"old");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        atomically(&path, |writer| writer.write_all(b"new")).expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"new");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        assert!(atomically(Path::new("no/such/folder/plan.json"), |_| Ok(())).is_err());
+    }
+}

@@ -1,0 +1,258 @@
+//! Every way in which a file can be wrong, with its message and hint, as a snapshot.
+
+use std::{fmt::Write, fs, path::Path};
+
+use fedcompetitors_files::{
+    FileError, parse_certificate, parse_graphs, parse_participants, parse_plan, read_graphs,
+};
+use fedcompetitors_graphs::Participants;
+
+const GOOD_BENEFIT: &str = "from,to,benefit\nCity,North,0.5\n";
+const GOOD_COMPETING: &str = "a,b\nCity,North\n";
+
+fn graphs(competing: &[u8], benefit: &[u8]) -> Option<FileError> {
+    graphs_over(competing, benefit, None)
+}
+
+fn graphs_over(competing: &[u8], benefit: &[u8], known: Option<&[&str]>) -> Option<FileError> {
+    let known = known.map(|names| Participants::new(names).expect("valid"));
+    let competing = (Path::new("competing.csv"), competing);
+    parse_graphs(competing, (Path::new("benefit.csv"), benefit), known).err()
+}
+
+fn benefit(text: &str) -> Option<FileError> {
+    graphs(GOOD_COMPETING.as_bytes(), text.as_bytes())
+}
+
+fn competing(text: &str) -> Option<FileError> {
+    graphs(text.as_bytes(), GOOD_BENEFIT.as_bytes())
+}
+
+fn list(text: &[u8]) -> Option<FileError> {
+    parse_participants(Path::new("participants.txt"), text).err()
+}
+
+/// An `.npy` file with this header and these entries.
+fn npy(header: &str, entries: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(entries);
+    bytes
+}
+
+fn two_by_two(entries: [f64; 4]) -> Vec<u8> {
+    let entries: Vec<u8> = entries.into_iter().flat_map(f64::to_le_bytes).collect();
+    npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }", &entries)
+}
+
+fn plan(text: &str) -> Option<FileError> {
+    parse_plan(Path::new("plan.json"), text).err()
+}
+
+/// A plan whose usage is this line.
+fn plan_with(edge: &str) -> Option<FileError> {
+    plan(&format!(
+        "{{\n\"format\": \"fedcompetitors-plan/1\",\n\"policy\": \"greedy\",\n\
+         \"participants\": [\"City\", \"North\"],\n\"usage\": [\n{edge}\n],\n\
+         \"welfare\": 0.5,\n\"upper_bound\": 0.5,\n\"refused\": []\n}}"
+    ))
+}
+
+fn certificate(sets: &str) -> Option<FileError> {
+    let text = format!("{{\"format\": \"fedcompetitors-certificate/1\",\n\"sets\": [\n{sets}\n]}}");
+    let participants = Participants::new(["City", "North"]).expect("valid");
+    parse_certificate(Path::new("certificate.json"), &text, &participants).err()
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one line a case")]
+fn every_message_and_hint() {
+    let none = GOOD_COMPETING.as_bytes();
+    let cases: Vec<(&str, Option<FileError>)> = vec![
+        // Names and edges.
+        ("an empty name", benefit("from,to,benefit\nCity,,0.5\n")),
+        ("a name with a space before it", competing("a,b\nCity, North\n")),
+        ("a doubled participant", list(b"City\nNorth\nCity\n")),
+        (
+            "a misspelt participant",
+            graphs_over(b"a,b\nCiti,North\n", GOOD_BENEFIT.as_bytes(), Some(&["City", "North"])),
+        ),
+        (
+            "an unknown participant",
+            graphs_over(
+                b"a,b\nWolfsburg,North\n",
+                GOOD_BENEFIT.as_bytes(),
+                Some(&["City", "North"]),
+            ),
+        ),
+        ("competing with itself", competing("a,b\nCity,North\nNorth,North\n")),
+        ("a negative benefit", benefit("from,to,benefit\nCity,North,-0.5\n")),
+        ("a benefit that is no number", benefit("from,to,benefit\nCity,North,NaN\n")),
+        ("an infinite benefit", benefit("from,to,benefit\n\n\nCity,North,inf\n")),
+        ("a benefit to itself", benefit("from,to,benefit\nCity,City,0.5\n")),
+        (
+            "a doubled benefit",
+            benefit("from,to,benefit\nCity,North,0.5\nNorth,City,1\nCity,North,0.4\n"),
+        ),
+        (
+            "a name that would move the cursor",
+            benefit("from,to,benefit\n\"a\u{1b}[2J\nb\",North,-1\n"),
+        ),
+        // Tables.
+        ("an empty file", benefit("")),
+        ("another header", benefit("source,target,weight\nCity,North,0.5\n")),
+        ("semicolons", benefit("from;to;benefit\nCity;North;0.5\n")),
+        ("a decimal comma", benefit("from,to,benefit\nCity,North,0,5\n")),
+        ("a missing field", competing("a,b\nCity\n")),
+        ("a word for a number", benefit("from,to,benefit\nCity,North,much\n")),
+        ("another encoding", graphs(b"a,b\nZo\xeb,North\n", GOOD_BENEFIT.as_bytes())),
+        ("a list in another encoding", list(b"City\nZo\xeb\n")),
+        ("an empty list", list(b"\n\n")),
+        ("no participants at all", graphs(b"a,b\n", b"from,to,benefit\n")),
+        (
+            "a file that is not there",
+            read_graphs(Path::new("no-such-file.csv"), Path::new("benefit.csv"), None).err(),
+        ),
+        ("a folder", read_graphs(Path::new("."), Path::new("."), None).err()),
+        (
+            "too many participants",
+            list(
+                (0..100_001)
+                    .map(|number| number.to_string())
+                    .collect::<Vec<_>>()
+                    .join("\n")
+                    .as_bytes(),
+            ),
+        ),
+        // Matrices.
+        ("a matrix cut short", graphs(none, &two_by_two([0.0; 4])[..90])),
+        ("a matrix that goes on", graphs(none, &[two_by_two([0.0; 4]), vec![0]].concat())),
+        ("a header cut short", graphs(none, b"\x93NUMPY\x01\x00\xff\x00{'descr'")),
+        ("a header that is no dictionary", graphs(none, &npy("hello", &[]))),
+        ("a later version", graphs(none, b"\x93NUMPY\x09\x00\x00\x00")),
+        (
+            "complex entries",
+            graphs(none, &npy("{'descr': '<c16', 'fortran_order': False, 'shape': (2, 2), }", &[])),
+        ),
+        (
+            "structured entries",
+            graphs(
+                none,
+                &npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 2), }", &[]),
+            ),
+        ),
+        (
+            "a matrix that is not square",
+            graphs(none, &npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", &[])),
+        ),
+        (
+            "a vector",
+            graphs(none, &npy("{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", &[])),
+        ),
+        (
+            "a single number",
+            graphs(none, &npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", &[])),
+        ),
+        (
+            "a matrix with a diagonal",
+            graphs(&two_by_two([0.0; 4]), &two_by_two([0.5, 0.1, 0.1, 0.5])),
+        ),
+        (
+            "a matrix with a negative entry",
+            graphs(&two_by_two([0.0; 4]), &two_by_two([0.0, -0.1, 0.1, 0.0])),
+        ),
+        (
+            "a matrix of competition that is not 0 and 1",
+            graphs(&two_by_two([0.0, 0.7, 0.0, 0.0]), &two_by_two([0.0; 4])),
+        ),
+        (
+            "a matrix for another number of participants",
+            graphs_over(
+                &two_by_two([0.0; 4]),
+                GOOD_BENEFIT.as_bytes(),
+                Some(&["City", "North", "South"]),
+            ),
+        ),
+        // Plans.
+        ("a plan that is no JSON", plan("{\n\"format\": \"fedcompetitors-plan/1\",\n\"policy\": ")),
+        ("another format", plan("{\"format\": \"fedcompetitors-plan/9\", \"new\": 1}")),
+        ("no format", plan("{\"policy\": \"greedy\"}")),
+        (
+            "an unknown field",
+            plan("{\"format\": \"fedcompetitors-plan/1\", \"polizy\": \"greedy\"}"),
+        ),
+        (
+            "a missing field",
+            plan("{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"greedy\"}"),
+        ),
+        (
+            "an edge from somebody unknown",
+            plan_with("{\"from\": \"Citi\", \"to\": \"North\", \"benefit\": 0.5}"),
+        ),
+        (
+            "an edge to itself",
+            plan_with("{\"from\": \"City\", \"to\": \"City\", \"benefit\": 0.5}"),
+        ),
+        (
+            "an edge twice",
+            plan_with(
+                "{\"from\": \"City\", \"to\": \"North\", \"benefit\": 0.5},\n{\"from\": \"City\", \"to\": \"North\", \"benefit\": 0.5}",
+            ),
+        ),
+        ("an edge without an end", plan_with("{\"from\": \"City\"}")),
+        // Certificates.
+        (
+            "two sets for one",
+            certificate(
+                "{\"participant\": \"City\", \"reaches\": [\"City\"]},\n{\"participant\": \"City\", \"reaches\": []}",
+            ),
+        ),
+        ("no set for one", certificate("{\"participant\": \"City\", \"reaches\": [\"City\"]}")),
+        (
+            "a set with somebody unknown",
+            certificate("{\"participant\": \"City\", \"reaches\": [\"Norht\"]}"),
+        ),
+    ];
+    let mut text = String::new();
+    for (title, error) in cases {
+        let error = error.unwrap_or_else(|| panic!("{title} was accepted"));
+        writeln!(text, "# {title}\nerror: {error}\nhint: {}\n", error.hint()).expect("to memory");
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_full_disk_or_a_missing_folder_is_told() {
+    let error = fedcompetitors_files::atomically(Path::new("no/such/folder/plan.json"), |_| Ok(()))
+        .expect_err("there is no such folder");
+    insta::assert_snapshot!(format!("error: {error}\nhint: {}", error.hint()));
+}
+
+/// The golden cases that must be refused, read by the tests of every language.
+#[test]
+fn golden_cases_are_refused_as_written() {
+    #[derive(serde::Deserialize)]
+    struct Case {
+        title: String,
+        competing: String,
+        benefit: String,
+        participants: Option<String>,
+        error: String,
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases/refused.json");
+    let text = fs::read_to_string(path).expect("the golden cases");
+    let cases: Vec<Case> = serde_json::from_str(&text).expect("well-formed golden cases");
+    assert!(cases.len() >= 12);
+    for case in cases {
+        let list = case.participants.as_ref();
+        let known =
+            list.map(|list| parse_participants(Path::new("participants.txt"), list.as_bytes()));
+        let result = known.transpose().and_then(|known| {
+            let competing = (Path::new("competing.csv"), case.competing.as_bytes());
+            parse_graphs(competing, (Path::new("benefit.csv"), case.benefit.as_bytes()), known)
+        });
+        let error = result.err().unwrap_or_else(|| panic!("{} was accepted", case.title));
+        assert_eq!(error.to_string(), case.error, "{}", case.title);
+    }
+}
