@@ -1,0 +1,176 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER_HELP: &str = "\
+Exit status: 0 done, 1 a finding (a plan that breaks the rule, a certificate that does \
+not hold), 2 wrong usage, 3 a file that says something wrong, 4 a file out of reach.";
+
+/// Federated learning for organisations that partly compete.
+///
+/// Participants say whom they compete with; an estimate says who would help whom.
+/// `select` decides who may learn from whom so that nobody ever contributes to a
+/// competitor, directly or through any chain of others; `verify` proves it; `explain`
+/// gives the reason for every refusal.
+#[derive(Debug, Parser)]
+#[command(name = "fedcompetitors", version, after_help = AFTER_HELP)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Decide who may learn from whom.
+    Select(SelectArguments),
+    /// Prove that a plan keeps the rule, or show how it breaks it.
+    Verify(VerifyArguments),
+    /// Say why one participant may or may not learn from another.
+    Explain(ExplainArguments),
+    /// Make a random federation, for tests and benchmarks.
+    Generate(GenerateArguments),
+    /// Print the completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one for every command.
+    Manual {
+        /// A folder to write all pages to.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct GraphFiles {
+    /// Who competes with whom: CSV with header `a,b`, or an n × n .npy matrix.
+    #[arg(long, value_name = "FILE")]
+    pub competing: PathBuf,
+    /// Who would help whom: CSV with header `from,to,benefit`, or an n × n .npy matrix.
+    #[arg(long, value_name = "FILE")]
+    pub benefit: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct SelectArguments {
+    #[command(flatten)]
+    pub files: GraphFiles,
+    /// The participants, one name a line; fixes their order. Without it they come in
+    /// the order of first appearance, in the benefit file, then the competing file.
+    #[arg(long, value_name = "FILE")]
+    pub participants: Option<PathBuf>,
+    /// How to decide.
+    #[arg(long, value_enum, default_value_t = Policy::Greedy)]
+    pub policy: Policy,
+    /// A file to write the plan to, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub format: PlanFormat,
+    /// Print the refused edges with their reasons too (a JSON plan always holds them).
+    #[arg(long, conflicts_with = "no_refusals")]
+    pub refusals: bool,
+    /// Leave the refused edges out of the JSON plan: there may be millions.
+    #[arg(long)]
+    pub no_refusals: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Policy {
+    /// The paper's: participants by level of potential, each takes all it may.
+    Greedy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// A table for people.
+    Text,
+    /// The plan, as --out writes it.
+    Json,
+    /// One line for each edge.
+    Csv,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArguments {
+    /// Who competes with whom: CSV with header `a,b`, or an n × n .npy matrix.
+    #[arg(long, value_name = "FILE")]
+    pub competing: PathBuf,
+    /// The plan, as `select --out` wrote it.
+    #[arg(long, value_name = "FILE")]
+    pub plan: PathBuf,
+    /// A file to write the certificate to.
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// A certificate to check against the plan, instead of making one.
+    #[arg(long, value_name = "FILE", conflicts_with = "certificate")]
+    pub against: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    #[command(flatten)]
+    pub files: GraphFiles,
+    /// The plan, as `select --out` wrote it.
+    #[arg(long, value_name = "FILE")]
+    pub plan: PathBuf,
+    /// The participant whose data would help.
+    pub from: String,
+    /// The participant that would learn.
+    pub to: String,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct GenerateArguments {
+    /// How many participants.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub participants: u32,
+    /// With which probability two participants compete.
+    #[arg(long, value_name = "P", default_value_t = 0.2, value_parser = probability)]
+    pub competing_density: f64,
+    /// With which probability one participant helps another.
+    #[arg(long, value_name = "P", default_value_t = 0.5, value_parser = probability)]
+    pub benefit_density: f64,
+    /// The same seed gives the same federation.
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub seed: u64,
+    /// The folder to write to; it is made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// The form of the two graphs.
+    #[arg(long, value_enum, default_value_t = GraphFormat::Csv)]
+    pub format: GraphFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// competing.csv and benefit.csv.
+    Csv,
+    /// competing.npy and benefit.npy, for researchers.
+    Npy,
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+        _ => Err("a probability is a number from 0 to 1".into()),
+    }
+}

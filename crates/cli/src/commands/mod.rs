@@ -1,0 +1,13 @@
+//! One module a command: read, do, print.
+
+mod explain;
+mod generate;
+mod manual;
+mod select;
+mod verify;
+
+pub use explain::explain;
+pub use generate::generate;
+pub use manual::{completions, manual};
+pub use select::select;
+pub use verify::verify;

@@ -1,0 +1,91 @@
+//! `select`: who may learn from whom.
+
+use std::io::{self, Write};
+
+use fedcompetitors_files::{Graphs, plan_json, read_graphs, read_participants, write_plan};
+use fedcompetitors_graphs::{bits::ones, refusals};
+use fedcompetitors_report::{PlanSummary, path_text, plan_text, refusals_text};
+use fedcompetitors_select::{Plan, greedy};
+
+use crate::{
+    Failure, Outcome,
+    arguments::{PlanFormat, Policy, SelectArguments},
+    output::{print, warn},
+};
+
+pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
+    let listed = match &arguments.participants {
+        Some(path) => Some(read_participants(path)?),
+        None => None,
+    };
+    let graphs = read_graphs(&arguments.files.competing, &arguments.files.benefit, listed)?;
+    graphs.warnings.iter().for_each(|warning| warn(warning));
+    let plan = match arguments.policy {
+        Policy::Greedy => greedy(&graphs.competing, &graphs.benefit),
+    };
+    let with_refusals = !arguments.no_refusals;
+    if let Some(path) = &arguments.out {
+        write_plan(path, &plan, &graphs.competing, &graphs.benefit, with_refusals)?;
+    }
+    print(|output| match arguments.format {
+        PlanFormat::Text => text(output, &graphs, &plan, arguments.refusals),
+        PlanFormat::Json => {
+            plan_json(output, &plan, &graphs.competing, &graphs.benefit, with_refusals)
+        }
+        PlanFormat::Csv => csv(output, &graphs, &plan, arguments.refusals),
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn text(
+    output: &mut dyn Write,
+    graphs: &Graphs,
+    plan: &Plan,
+    with_refusals: bool,
+) -> io::Result<()> {
+    let Graphs { competing, benefit, .. } = graphs;
+    let summary = PlanSummary {
+        policy: plan.policy,
+        competing,
+        benefit,
+        usage: &plan.usage,
+        welfare: plan.welfare,
+        upper_bound: plan.upper_bound,
+    };
+    output.write_all(plan_text(&summary).as_bytes())?;
+    if with_refusals {
+        let refused = refusals_text(competing, refusals(competing, benefit, &plan.usage));
+        write!(output, "\n{refused}")?;
+    }
+    Ok(())
+}
+
+/// The used edges; with refusals, the refused ones behind them and two columns more.
+fn csv(
+    output: &mut dyn Write,
+    graphs: &Graphs,
+    plan: &Plan,
+    with_refusals: bool,
+) -> io::Result<()> {
+    let Graphs { competing, benefit, .. } = graphs;
+    let participants = benefit.participants();
+    let mut table = csv::Writer::from_writer(output);
+    let width = if with_refusals { 5 } else { 3 };
+    table.write_record(&["from", "to", "benefit", "decision", "path"][..width])?;
+    for to in 0..participants.len() {
+        for from in ones(plan.usage.collaborators(to)) {
+            let value = benefit.benefit(from, to).to_string();
+            let record = [participants.name(from), participants.name(to), &value, "used", ""];
+            table.write_record(&record[..width])?;
+        }
+    }
+    if with_refusals {
+        for refusal in refusals(competing, benefit, &plan.usage) {
+            let value = refusal.benefit.to_string();
+            let path = refusal.because.map(|reason| path_text(participants, &reason.path));
+            let (from, to) = (participants.name(refusal.from), participants.name(refusal.to));
+            table.write_record([from, to, &value, "refused", &path.unwrap_or_default()])?;
+        }
+    }
+    table.flush()
+}

@@ -1,0 +1,106 @@
+//! `verify`: proof that a plan keeps the rule, or the path by which it does not.
+
+use fedcompetitors_files::{
+    StatedPlan, atomically, read_certificate, read_competing, read_plan, write_certificate,
+    write_json,
+};
+use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak};
+use fedcompetitors_report::{certificate_text, leak_text, number};
+use serde_json::json;
+
+use crate::{
+    Failure, Outcome,
+    arguments::{Format, VerifyArguments},
+    output::{print, warn},
+};
+
+pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
+    let plan = read_plan(&arguments.plan)?;
+    let competing = read_competing(&arguments.competing, plan.participants())?;
+    if (plan.welfare - plan.benefit_sum).abs() > 1e-6 * plan.welfare.abs().max(1.0) {
+        warn(&format!(
+            "the plan states a welfare of {}, but the benefits of its edges sum to {}: it was changed after it was made",
+            number(plan.welfare),
+            number(plan.benefit_sum)
+        ));
+    }
+    match Certificate::prove(&competing, &plan.usage) {
+        Err(leak) => report_leak(arguments, &competing, &leak),
+        Ok(certificate) => match &arguments.against {
+            Some(path) => {
+                let claimed = read_certificate(path, plan.participants())?;
+                check_claim(arguments, &competing, &plan, &claimed)
+            }
+            None => report_proof(arguments, &competing, &plan, &certificate),
+        },
+    }
+}
+
+fn report_proof(
+    arguments: &VerifyArguments,
+    competing: &CompetingGraph,
+    plan: &StatedPlan,
+    certificate: &Certificate,
+) -> Result<Outcome, Failure> {
+    if let Some(path) = &arguments.certificate {
+        atomically(path, |writer| write_certificate(certificate, writer))?;
+    }
+    print(|output| match arguments.format {
+        Format::Text => {
+            output.write_all(certificate_text(competing, &plan.usage, certificate).as_bytes())
+        }
+        Format::Json => write_certificate(certificate, output),
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn report_leak(
+    arguments: &VerifyArguments,
+    competing: &CompetingGraph,
+    leak: &Leak,
+) -> Result<Outcome, Failure> {
+    print(|output| match arguments.format {
+        Format::Text => output.write_all(leak_text(competing, leak).as_bytes()),
+        Format::Json => {
+            let name = |index: usize| competing.participants().name(index);
+            let path: Vec<&str> = leak.path.iter().map(|&index| name(index)).collect();
+            let pair = [path[0], path[path.len() - 1]];
+            write_json(
+                output,
+                &json!({ "leak": { "pair": pair, "path": path }, "connected_pairs": leak.pairs }),
+            )
+        }
+    })?;
+    eprintln!(
+        "hint: leave out one edge of this path, or make the plan anew with `fedcompetitors select`"
+    );
+    Ok(Outcome::Finding)
+}
+
+fn check_claim(
+    arguments: &VerifyArguments,
+    competing: &CompetingGraph,
+    plan: &StatedPlan,
+    claimed: &Certificate,
+) -> Result<Outcome, Failure> {
+    let flaw = claimed.check(competing, &plan.usage).err();
+    let words = flaw.map(|flaw| flaw.describe(plan.participants()));
+    print(|output| match (arguments.format, &words) {
+        (Format::Json, words) => {
+            write_json(output, &json!({ "holds": words.is_none(), "flaw": words }))
+        }
+        (Format::Text, None) => {
+            writeln!(output, "The certificate holds: it proves that the plan keeps the rule.")
+        }
+        (Format::Text, Some(words)) => {
+            writeln!(output, "The certificate does not hold for this plan: {words}.")
+        }
+    })?;
+    if flaw.is_none() {
+        return Ok(Outcome::Done);
+    }
+    eprintln!(
+        "hint: the plan itself keeps the rule; make its certificate with `--certificate FILE`"
+    );
+    Ok(Outcome::Finding)
+}

@@ -1,0 +1,428 @@
+//! The program as its users meet it: what it prints, how it ends.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value;
+
+fn hospitals(file: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples/hospitals")
+        .join(file)
+        .display()
+        .to_string()
+}
+
+/// A folder of its own for each test.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("written");
+    }
+
+    /// Runs the program in this folder.
+    fn run(&self, arguments: &[&str]) -> Output {
+        cargo_bin_cmd!("fedcompetitors")
+            .current_dir(self.0.path())
+            .args(arguments)
+            .output()
+            .expect("it runs")
+    }
+
+    /// Makes the plan of the example.
+    fn plan(&self) {
+        let output = self.run(&[
+            "select",
+            "--competing",
+            &hospitals("competing.csv"),
+            "--benefit",
+            &hospitals("benefit.csv"),
+            "--out",
+            "plan.json",
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+
+    /// Verifies a plan against the example's competing graph.
+    fn verify(&self, plan: &str, more: &[&str]) -> Output {
+        let competing = hospitals("competing.csv");
+        self.run(&[&["verify", "--competing", &competing, "--plan", plan], more].concat())
+    }
+
+    fn explain(&self, from: &str, to: &str, more: &[&str]) -> Output {
+        let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
+        let arguments = [
+            "explain",
+            "--competing",
+            &competing,
+            "--benefit",
+            &benefit,
+            "--plan",
+            "plan.json",
+            from,
+            to,
+        ];
+        self.run(&[&arguments, more].concat())
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// Everything that a user sees of a call.
+fn seen(output: &Output) -> String {
+    format!(
+        "{}--- stderr\n{}--- exit status {}",
+        text(&output.stdout),
+        text(&output.stderr),
+        output.status.code().expect("it ended by itself")
+    )
+}
+
+fn select(format: &[&str]) -> Output {
+    let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
+    Desk::new()
+        .run(&[&["select", "--competing", &competing, "--benefit", &benefit], format].concat())
+}
+
+#[test]
+fn the_example_as_a_table() {
+    insta::assert_snapshot!(seen(&select(&["--refusals"])));
+}
+
+#[test]
+fn the_example_as_csv() {
+    insta::assert_snapshot!(seen(&select(&["--format", "csv"])));
+    insta::assert_snapshot!(seen(&select(&["--format", "csv", "--refusals"])));
+}
+
+#[test]
+fn the_example_as_json_is_the_plan_that_out_writes() {
+    let output = select(&["--format", "json"]);
+    insta::assert_snapshot!(seen(&output));
+    let desk = Desk::new();
+    desk.plan();
+    assert_eq!(fs::read(desk.path("plan.json")).expect("written"), output.stdout);
+
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let count = |field: &str| plan[field].as_array().expect("a list").len();
+    assert_eq!(count("usage") + count("refused"), 30, "every useful edge is used or refused");
+    assert!(count("refused") > 0);
+}
+
+#[test]
+fn refusals_can_be_left_out() {
+    let output = select(&["--format", "json", "--no-refusals"]);
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(plan.get("refused").is_none());
+}
+
+#[test]
+fn a_plan_is_proven_and_its_certificate_checked() {
+    let desk = Desk::new();
+    desk.plan();
+    let output = desk.verify("plan.json", &["--certificate", "certificate.json"]);
+    insta::assert_snapshot!(seen(&output));
+    let printed = desk.verify("plan.json", &["--format", "json"]).stdout;
+    assert_eq!(fs::read(desk.path("certificate.json")).expect("written"), printed);
+    insta::assert_snapshot!(seen(&desk.verify("plan.json", &["--against", "certificate.json"])));
+
+    let printed = text(&printed);
+    let set_of_st_mary = "\"St Mary\", \"reaches\": [";
+    let tampered = printed.replacen(set_of_st_mary, &format!("{set_of_st_mary}\"General\", "), 1);
+    assert_ne!(tampered, printed);
+    desk.write("tampered.json", &tampered);
+    let output = desk.verify("plan.json", &["--against", "tampered.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(seen(&output));
+    let output = desk.verify("plan.json", &["--against", "tampered.json", "--format", "json"]);
+    let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(verdict["holds"], false);
+}
+
+#[test]
+fn a_plan_changed_by_hand_is_refused_with_the_path() {
+    let desk = Desk::new();
+    desk.plan();
+    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
+    // General learns from University, which carries the data of General's rival.
+    for (name, edge) in [
+        (
+            "edited.json",
+            "{\"from\": \"University\", \"to\": \"General\", \"benefit\": 0.28},\n    ",
+        ),
+        ("no-benefit.json", "{\"from\": \"University\", \"to\": \"General\"},\n    "),
+    ] {
+        let edited = plan.replacen("\"usage\": [\n    ", &format!("\"usage\": [\n    {edge}"), 1);
+        assert_ne!(edited, plan);
+        desk.write(name, &edited);
+        assert_eq!(desk.verify(name, &[]).status.code(), Some(1));
+    }
+    insta::assert_snapshot!(seen(&desk.verify("edited.json", &[])));
+    insta::assert_snapshot!(seen(&desk.verify("edited.json", &["--format", "json"])));
+    assert!(!desk.path("certificate.json").exists());
+}
+
+#[test]
+fn every_kind_of_answer_is_explained() {
+    let desk = Desk::new();
+    desk.plan();
+    for (from, to) in [
+        ("University", "Carrow Clinic"),
+        ("University", "General"),
+        ("University", "Lakeside"),
+        ("General", "Harbour"),
+        ("Carrow Clinic", "Borough Clinic"),
+        ("General", "Aldin Clinic"),
+        ("Borough Clinic", "Lakeside"),
+        ("Carrow Clinic", "St Mary"),
+        ("St Mary", "St Mary"),
+    ] {
+        let output = desk.explain(from, to, &[]);
+        insta::assert_snapshot!(format!("explain_{from}_{to}").replace(' ', "_"), seen(&output));
+    }
+    insta::assert_snapshot!(seen(&desk.explain("University", "Lakeside", &["--format", "json"])));
+    insta::assert_snapshot!(seen(&desk.explain("Universty", "Lakeside", &[])));
+}
+
+#[test]
+fn an_edge_that_only_the_plan_leaves_out_is_explained() {
+    let desk = Desk::new();
+    desk.plan();
+    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
+    let edge = "    {\"from\": \"Harbour\", \"to\": \"Borough Clinic\", \"benefit\": 0.44},\n";
+    assert!(plan.contains(edge));
+    desk.write("plan.json", &plan.replace(edge, ""));
+    insta::assert_snapshot!(seen(&desk.explain("Harbour", "Borough Clinic", &[])));
+}
+
+#[test]
+fn a_plan_that_breaks_the_rule_explains_nothing() {
+    let desk = Desk::new();
+    desk.plan();
+    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
+    let edge = "{\"from\": \"University\", \"to\": \"General\", \"benefit\": 0.28},\n    ";
+    desk.write(
+        "plan.json",
+        &plan.replacen("\"usage\": [\n    ", &format!("\"usage\": [\n    {edge}"), 1),
+    );
+    let output = desk.explain("St Mary", "Harbour", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("breaks the rule"));
+}
+
+#[test]
+fn the_same_federation_as_tables_and_as_matrices_gives_the_same_plan() {
+    let desk = Desk::new();
+    for format in ["csv", "npy"] {
+        let output = desk.run(&[
+            "generate",
+            "--participants",
+            "70",
+            "--seed",
+            "3",
+            "--out",
+            format,
+            "--format",
+            format,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let (competing, benefit) =
+            (format!("{format}/competing.{format}"), format!("{format}/benefit.{format}"));
+        let list = format!("{format}/participants.txt");
+        let out = format!("{format}.json");
+        let output = desk.run(&[
+            "select",
+            "--competing",
+            &competing,
+            "--benefit",
+            &benefit,
+            "--participants",
+            &list,
+            "--out",
+            &out,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let read = |name: &str| fs::read(desk.path(name)).expect("written");
+    assert_eq!(read("csv.json"), read("npy.json"));
+    // The matrices need no list: the paper's names are theirs.
+    let output = desk.run(&[
+        "select",
+        "--competing",
+        "npy/competing.npy",
+        "--benefit",
+        "npy/benefit.npy",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(output.stdout, read("npy.json"));
+}
+
+#[test]
+fn generating_twice_gives_the_same_bytes() {
+    let desk = Desk::new();
+    for folder in ["one", "two"] {
+        let output =
+            desk.run(&["generate", "--participants", "12", "--seed", "8", "--out", folder]);
+        assert_eq!(output.status.code(), Some(0));
+    }
+    for file in ["competing.csv", "benefit.csv", "participants.txt"] {
+        let read = |folder: &str| fs::read(desk.path(folder).join(file)).expect("written");
+        assert_eq!(read("one"), read("two"));
+    }
+}
+
+#[test]
+fn how_a_call_fails_is_told_and_coded() {
+    let desk = Desk::new();
+    desk.plan();
+    desk.write("benefit.csv", "from,to,benefit\nCity,North,-1\n");
+    desk.write("competing.csv", "a,b\nCity,Nort\n");
+    desk.write("good.csv", "from,to,benefit\nCity,North,1\n");
+    let select =
+        |benefit| desk.run(&["select", "--competing", "competing.csv", "--benefit", benefit]);
+    // A misspelt rival is allowed, but pointed out.
+    insta::assert_snapshot!(seen(&select("good.csv")));
+    insta::assert_snapshot!(seen(&select("benefit.csv")));
+    insta::assert_snapshot!(seen(&select("absent.csv")));
+    let output = desk.run(&[
+        "select",
+        "--competing",
+        "competing.csv",
+        "--benefit",
+        "good.csv",
+        "--out",
+        "no/such/plan.json",
+    ]);
+    insta::assert_snapshot!(seen(&output));
+    let output =
+        desk.run(&["generate", "--participants", "4", "--competing-density", "1.5", "--out", "x"]);
+    insta::assert_snapshot!(seen(&output));
+    assert_eq!(desk.run(&["selekt"]).status.code(), Some(2));
+    // The plan is older than the competing file: somebody in it is unknown to the plan.
+    insta::assert_snapshot!(seen(&desk.run(&[
+        "verify",
+        "--competing",
+        "competing.csv",
+        "--plan",
+        "plan.json"
+    ])));
+}
+
+#[test]
+fn hostile_names_cannot_touch_the_terminal() {
+    let desk = Desk::new();
+    desk.write(
+        "benefit.csv",
+        "from,to,benefit\n\"\u{1b}]0;pwned\u{7}\",\"<script>\nalert(1)</script>\",1\n",
+    );
+    desk.write("competing.csv", "a,b\n\"\u{1b}]0;pwned\u{7}\",\"\u{202e}evil\"\n");
+    let output = desk.run(&[
+        "select",
+        "--competing",
+        "competing.csv",
+        "--benefit",
+        "benefit.csv",
+        "--refusals",
+    ]);
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!printed.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{printed:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    use std::process::{Command, Stdio};
+    let desk = Desk::new();
+    desk.run(&["generate", "--participants", "300", "--out", "."]);
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
+        .current_dir(desk.0.path())
+        .args([
+            "select",
+            "--competing",
+            "competing.csv",
+            "--benefit",
+            "benefit.csv",
+            "--format",
+            "json",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    let desk = Desk::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = desk.run(&["completions", shell]);
+        assert!(text(&output.stdout).contains("explain"), "{shell}");
+    }
+    let page = text(&desk.run(&["manual"]).stdout);
+    assert!(page.contains(".TH fedcompetitors 1") && page.contains("Exit status"), "{page}");
+    assert_eq!(desk.run(&["manual", "--out", "man"]).status.code(), Some(0));
+    let select = fs::read_to_string(desk.path("man/fedcompetitors-select.1")).expect("written");
+    assert!(select.contains("\\-\\-competing"));
+}
+
+#[test]
+fn help_is_as_written() {
+    let desk = Desk::new();
+    insta::assert_snapshot!(text(&desk.run(&["--help"]).stdout));
+    insta::assert_snapshot!(text(&desk.run(&["select", "--help"]).stdout));
+}
+
+/// The commands of the README, as a reader would paste them.
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_readme_work() {
+    use std::process::Command;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).expect("the README");
+    let desk = Desk::new();
+    std::os::unix::fs::symlink(root.join("examples"), desk.path("examples")).expect("a link");
+    let program = Path::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"));
+    let folders = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{folders}", program.parent().expect("a folder").display());
+    let mut run = 0;
+    for line in readme.lines() {
+        let command = line.replace("cargo run --release -- ", "fedcompetitors ");
+        if !command.starts_with("fedcompetitors ") {
+            continue;
+        }
+        if command.contains("| jq") && Command::new("jq").arg("--version").output().is_err() {
+            eprintln!("skipped, as jq is not installed: {command}");
+            continue;
+        }
+        let shell = Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(desk.0.path())
+            .env("PATH", &path)
+            .output()
+            .expect("a shell");
+        assert!(shell.status.success(), "{command}\n{}", text(&shell.stderr));
+        assert!(!shell.stdout.is_empty(), "{command}");
+        run += 1;
+    }
+    assert!(run >= 4, "only {run} commands were found");
+}

@@ -1,0 +1,141 @@
+//! Why an edge is in a plan or not, in a sentence.
+
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Reason, Reasons, UsageGraph, shown};
+
+use crate::{number, path_text, reason_path_text, reporters_text};
+
+/// Why one participant learns from another, or does not.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The helper.
+    pub from: usize,
+    /// The helped.
+    pub to: usize,
+    /// What the helper's data would bring.
+    pub benefit: f64,
+    /// What the plan does with it, and why.
+    pub verdict: Verdict,
+}
+
+/// What a plan does with an edge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The edge is used.
+    Used,
+    /// The helper's data would bring nothing.
+    NoBenefit,
+    /// The edge would connect competitors.
+    Refused(Reason),
+    /// The rule would allow the edge, but the plan leaves it out.
+    LeftOut,
+}
+
+impl Explanation {
+    /// Explains what a plan does with the edge `from` → `to`.
+    pub fn of(
+        competing: &CompetingGraph,
+        benefit: &BenefitGraph,
+        usage: &UsageGraph,
+        from: usize,
+        to: usize,
+    ) -> Self {
+        let value = benefit.benefit(from, to);
+        let reason = || Reasons::against(competing, &usage.learners(), to).reason(from);
+        let verdict = if usage.uses(from, to) {
+            Verdict::Used
+        } else if let Some(reason) = reason() {
+            // Even where there is no benefit: that they compete is the stronger answer.
+            if value > 0.0 || reason.is_direct() {
+                Verdict::Refused(reason)
+            } else {
+                Verdict::NoBenefit
+            }
+        } else if value > 0.0 {
+            Verdict::LeftOut
+        } else {
+            Verdict::NoBenefit
+        };
+        Self { from, to, benefit: value, verdict }
+    }
+
+    /// The verdict in one word, for programs.
+    pub fn word(&self) -> &'static str {
+        match &self.verdict {
+            Verdict::Used => "used",
+            Verdict::NoBenefit => "no-benefit",
+            Verdict::Refused(_) => "refused",
+            Verdict::LeftOut => "left-out",
+        }
+    }
+
+    /// The explanation in words that need no graph theory.
+    pub fn sentence(&self, competing: &CompetingGraph, policy: &str) -> String {
+        let participants = competing.participants();
+        let name = |index| shown(participants.name(index));
+        let (from, to) = (name(self.from), name(self.to));
+        let worth = number(self.benefit);
+        match &self.verdict {
+            Verdict::Used if self.benefit > 0.0 => format!(
+                "Yes: {to} learns from {from}. The data of {from} helps {to} (benefit {worth}), and it passes \
+                 on nothing that would reach a competitor of anybody whose data it carries."
+            ),
+            Verdict::Used => format!(
+                "Yes: {to} learns from {from}, though by the benefit file the data of {from} brings {to} nothing."
+            ),
+            Verdict::NoBenefit => {
+                format!(
+                    "No: {to} does not learn from {from}, because the data of {from} would not help {to} (benefit 0)."
+                )
+            }
+            Verdict::Refused(reason) if reason.is_direct() => format!(
+                "No: {to} may not learn from {from}, because they compete ({}).",
+                reporters_text(competing, self.from, self.to)
+            ),
+            Verdict::Refused(reason) => {
+                let (p, q) = reason.pair();
+                format!(
+                    "No: {to} may not learn from {from} (benefit {worth}), because the data of {} would then reach \
+                     its competitor {} ({}): {}.{}",
+                    name(p),
+                    name(q),
+                    reporters_text(competing, p, q),
+                    reason_path_text(participants, reason),
+                    self.already(participants, reason),
+                )
+            }
+            Verdict::LeftOut => format!(
+                "No: {to} does not learn from {from}. The rule would allow it and it would help (benefit {worth}), \
+                 but the plan (policy {}) leaves it out.",
+                shown(policy)
+            ),
+        }
+    }
+
+    /// What is used already and stands in the way.
+    fn already(
+        &self,
+        participants: &fedcompetitors_graphs::Participants,
+        reason: &Reason,
+    ) -> String {
+        let name = |index| shown(participants.name(index));
+        let (before, after) = reason.path.split_at(reason.helper + 1);
+        let mut used = Vec::new();
+        if before.len() > 1 {
+            used.push(format!(
+                "{} already carries the data of {} ({})",
+                name(self.from),
+                name(before[0]),
+                path_text(participants, before)
+            ));
+        }
+        if after.len() > 1 {
+            used.push(format!(
+                "{} already learns from {} ({})",
+                name(after[after.len() - 1]),
+                name(self.to),
+                path_text(participants, after)
+            ));
+        }
+        format!(" {}.", used.join(", and "))
+    }
+}

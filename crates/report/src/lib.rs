@@ -1,0 +1,38 @@
+//! Plans, proofs and reasons as people read them.
+//!
+//! Everything here turns graphs and numbers into text; nothing here computes what the
+//! text is about.
+
+mod explain;
+mod numbers;
+mod plan;
+mod proof;
+mod table;
+
+pub use explain::{Explanation, Verdict};
+pub use numbers::{number, plural};
+pub use plan::{PlanSummary, plan_text, refusals_text};
+pub use proof::{certificate_text, leak_text};
+
+use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, shown};
+
+/// A path by name: `St Mary → City → General`.
+pub fn path_text(participants: &Participants, path: &[usize]) -> String {
+    path.iter().map(|&index| shown(participants.name(index))).collect::<Vec<_>>().join(" → ")
+}
+
+/// A reason's path by name, the refused edge marked.
+pub fn reason_path_text(participants: &Participants, reason: &Reason) -> String {
+    let (before, after) = reason.path.split_at(reason.helper + 1);
+    format!("{} → (refused) → {}", path_text(participants, before), path_text(participants, after))
+}
+
+/// Who said that two participants compete.
+pub fn reporters_text(competing: &CompetingGraph, a: usize, b: usize) -> String {
+    let name = |index| shown(competing.participants().name(index));
+    match (competing.reports(a, b), competing.reports(b, a)) {
+        (true, true) => "both say so".into(),
+        (true, false) => format!("{} says so", name(a)),
+        _ => format!("{} says so", name(b)),
+    }
+}

@@ -1,0 +1,77 @@
+//! Certificates and leaks in words.
+
+use std::fmt::Write;
+
+use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, UsageGraph, bits::ones, shown};
+
+use crate::{
+    path_text, plural, reporters_text,
+    table::{Table, wrap},
+};
+
+/// Participants up to which every set is printed.
+const PRINTED: usize = 60;
+
+/// What a certificate proves, and the sets that prove it.
+pub fn certificate_text(
+    competing: &CompetingGraph,
+    usage: &UsageGraph,
+    certificate: &Certificate,
+) -> String {
+    let participants = certificate.participants();
+    let mut text = format!(
+        "The plan keeps the rule: with its {}, none of the {} is connected, directly or through others.\n",
+        plural(usage.len(), "edge", "edges"),
+        plural(competing.pairs().count(), "competing pair", "competing pairs"),
+    );
+    if participants.len() > PRINTED {
+        text.push_str("The certificate is too long to print; `--certificate FILE` writes it.\n");
+        return text;
+    }
+    let mut table = Table::new(&["participant", "its data reaches", "competes with"]);
+    for owner in 0..participants.len() {
+        let names = |set: &[u64]| {
+            let names: Vec<String> = ones(set)
+                .filter(|&other| other != owner)
+                .map(|other| shown(participants.name(other)).into_owned())
+                .collect();
+            if names.is_empty() { vec!["nobody".into()] } else { wrap(&names, 44) }
+        };
+        let reached = names(certificate.set(owner));
+        let rivals = names(competing.competitors(owner));
+        for line in 0..reached.len().max(rivals.len()) {
+            let cell = |lines: &[String]| lines.get(line).cloned().unwrap_or_default();
+            let name = if line == 0 {
+                shown(participants.name(owner)).into_owned()
+            } else {
+                String::new()
+            };
+            table.row(vec![name, cell(&reached), cell(&rivals)]);
+        }
+    }
+    text.push('\n');
+    text.push_str(&table.render());
+    text.push_str(
+        "\nTo check it by hand: nobody's second column holds a name of its third, and whoever\n\
+         reaches X reaches everybody who learns from X.\n",
+    );
+    text
+}
+
+/// The path by which a plan breaks the rule.
+pub fn leak_text(competing: &CompetingGraph, leak: &Leak) -> String {
+    let participants = competing.participants();
+    let (from, to) = (leak.path[0], leak.path[leak.path.len() - 1]);
+    let mut text = format!(
+        "The plan breaks the rule: {} contributes to its competitor {} ({}).\n  {}\n",
+        shown(participants.name(from)),
+        shown(participants.name(to)),
+        reporters_text(competing, from, to),
+        path_text(participants, &leak.path),
+    );
+    if leak.pairs > 1 {
+        let _ =
+            writeln!(text, "There are {} such connections; this is a shortest one.", leak.pairs);
+    }
+    text
+}
