@@ -1,0 +1,81 @@
+//! Raw figures, kept with what they were measured on.
+
+use std::{fs, path::Path, process::Command};
+
+use fedcompetitors_files::{FileError, Problem, atomically};
+
+/// One measured figure.
+pub struct Measurement {
+    /// What was measured.
+    pub what: &'static str,
+    /// Participants, probability of competition, density of benefits.
+    pub shape: fedcompetitors_select::generate::Shape,
+    /// The number of the repetition.
+    pub repetition: usize,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+}
+
+/// Keeps measurements as `NAME.csv`, with `NAME.txt` telling where they come from.
+pub fn save(folder: &Path, name: &str, measurements: &[Measurement]) -> Result<(), FileError> {
+    fs::create_dir_all(folder).map_err(|error| FileError {
+        path: folder.to_owned(),
+        line: None,
+        problem: Problem::Unwritable(error),
+    })?;
+    atomically(&folder.join(format!("{name}.csv")), |writer| {
+        let mut table = csv::Writer::from_writer(writer);
+        table.write_record([
+            "what",
+            "participants",
+            "competing",
+            "benefit",
+            "repetition",
+            "value",
+            "unit",
+        ])?;
+        for measurement in measurements {
+            table.write_record([
+                measurement.what,
+                &measurement.shape.participants.to_string(),
+                &measurement.shape.competing_density.to_string(),
+                &measurement.shape.benefit_density.to_string(),
+                &measurement.repetition.to_string(),
+                &format!("{:e}", measurement.value),
+                measurement.unit,
+            ])?;
+        }
+        table.flush()
+    })?;
+    atomically(&folder.join(format!("{name}.txt")), |writer| {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        writeln!(writer, "command: bench {}", arguments.join(" "))?;
+        writeln!(
+            writer,
+            "commit: {}",
+            said(Command::new("git").args(["describe", "--always", "--dirty"]))
+        )?;
+        writeln!(writer, "compiler: {}", said(Command::new("rustc").arg("--version")))?;
+        writeln!(writer, "processor: {}", processor())?;
+        let threads = std::thread::available_parallelism().map_or(0, usize::from);
+        writeln!(writer, "threads: {threads}")
+    })
+}
+
+/// What a command prints, or that it could not be asked.
+fn said(command: &mut Command) -> String {
+    match command.output() {
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        }
+        _ => "unknown".into(),
+    }
+}
+
+fn processor() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    model.map_or_else(|| "unknown".into(), |(_, model)| model.to_owned())
+}
