@@ -47,8 +47,7 @@ pub fn write_certificate(certificate: &Certificate, writer: &mut dyn Write) -> i
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CertificateText<'a> {
-    #[serde(rename = "format")]
-    _format: String,
+    format: String,
     #[serde(borrow)]
     sets: Vec<&'a RawValue>,
 }
@@ -83,6 +82,7 @@ pub fn parse_certificate(
 ) -> Result<Certificate, FileError> {
     let document = Document { path, text };
     let certificate: CertificateText = document.parse(FORMAT)?;
+    document.expect_format(certificate.format, FORMAT)?;
     let mut reached = BitMatrix::new(participants.len());
     let mut sets_of = vec![0; participants.len()];
     for raw in certificate.sets {

@@ -112,21 +112,33 @@ pub(crate) struct Document<'a> {
     pub text: &'a str,
 }
 
-#[derive(Deserialize)]
-struct Format {
-    format: String,
-}
-
 impl<'a> Document<'a> {
     /// The whole, whose `format` must be the one expected.
     pub fn parse<T: Deserialize<'a>>(&self, expected: &'static str) -> Result<T, FileError> {
-        match serde_json::from_str::<Format>(self.text) {
-            Ok(Format { format }) if format != expected => {
-                return Err(FileError::new(self.path, Problem::Format { found: format, expected }));
+        // A file of another format is refused as such, not for its first odd field; but
+        // the format is only looked for when something is odd, as files may be long.
+        serde_json::from_str(self.text).map_err(|error| match self.format() {
+            Some(found) if found != expected => {
+                FileError::new(self.path, Problem::Format { found, expected })
             }
-            _ => {}
+            _ => self.error(1, &error),
+        })
+    }
+
+    /// Refuses a file that could be read but says that it is of another format.
+    pub fn expect_format(&self, found: String, expected: &'static str) -> Result<(), FileError> {
+        if found == expected {
+            return Ok(());
         }
-        serde_json::from_str(self.text).map_err(|error| self.error(1, &error))
+        Err(FileError::new(self.path, Problem::Format { found, expected }))
+    }
+
+    fn format(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: String,
+        }
+        serde_json::from_str::<Format>(self.text).ok().map(|found| found.format)
     }
 
     /// One entry of a list.

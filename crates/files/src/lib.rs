@@ -26,7 +26,7 @@ pub use graphs::{
     Graphs, parse_graphs, parse_participants, read_competing, read_graphs, read_participants,
 };
 pub use json::to_writer as write_json;
-pub use npy::{Entries, write_matrix};
+pub use npy::{write_benefit_matrix, write_competing_matrix};
 pub use plan::{StatedPlan, parse_plan, plan_json, read_plan, write_plan};
 pub use tables::{write_benefit, write_competing, write_participants};
 pub use write::atomically;

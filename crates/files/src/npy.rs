@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+
 use crate::{FileError, Problem, error::NpyProblem};
 
 /// What every `.npy` file begins with.
@@ -215,25 +217,52 @@ fn shape_in_words(shape: &[usize]) -> String {
     }
 }
 
-/// The entries of a matrix to write.
-pub enum Entries<'a> {
-    /// 0 and 1, written as `bool`.
-    Bits(&'a dyn Fn(usize, usize) -> bool),
-    /// Numbers, written as `float64`.
-    Numbers(&'a dyn Fn(usize, usize) -> f64),
-}
-
-/// Writes a `size` × `size` matrix, row after row.
+/// Writes the benefit graph as a `float64` matrix, row = from, column = to.
+///
+/// Column by column, as the graph is kept by the helped participant.
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_matrix(size: usize, entries: &Entries<'_>, writer: &mut dyn Write) -> io::Result<()> {
-    let descr = match entries {
-        Entries::Bits(_) => "|b1",
-        Entries::Numbers(_) => "<f8",
-    };
+pub fn write_benefit_matrix(benefit: &BenefitGraph, writer: &mut dyn Write) -> io::Result<()> {
+    let size = benefit.participants().len();
+    write_start(size, "<f8", true, writer)?;
+    let mut column = vec![0; size * 8];
+    for to in 0..size {
+        column.fill(0);
+        for (from, value) in benefit.helpers(to) {
+            column[from * 8..][..8].copy_from_slice(&value.to_le_bytes());
+        }
+        writer.write_all(&column)?;
+    }
+    Ok(())
+}
+
+/// Writes the competing graph as a `bool` matrix: row = who reports, column = on whom.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_competing_matrix(
+    competing: &CompetingGraph,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let size = competing.participants().len();
+    write_start(size, "|b1", false, writer)?;
+    for a in 0..size {
+        let row: Vec<u8> = (0..size).map(|b| u8::from(competing.reports(a, b))).collect();
+        writer.write_all(&row)?;
+    }
+    Ok(())
+}
+
+fn write_start(
+    size: usize,
+    descr: &str,
+    by_column: bool,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let order = if by_column { "True" } else { "False" };
     let mut header =
-        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({size}, {size}), }}");
+        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({size}, {size}), }}");
     // The entries begin at a multiple of 64 bytes; the header ends with a line break.
     let padding = 63 - (MAGIC.len() + 4 + header.len()) % 64;
     header.extend(std::iter::repeat_n(' ', padding));
@@ -241,17 +270,5 @@ pub fn write_matrix(size: usize, entries: &Entries<'_>, writer: &mut dyn Write) 
     writer.write_all(MAGIC)?;
     writer.write_all(&[1, 0])?;
     writer.write_all(&(header.len() as u16).to_le_bytes())?;
-    writer.write_all(header.as_bytes())?;
-    let mut line = Vec::new();
-    for row in 0..size {
-        line.clear();
-        for column in 0..size {
-            match entries {
-                Entries::Bits(bit) => line.push(u8::from(bit(row, column))),
-                Entries::Numbers(number) => line.extend(number(row, column).to_le_bytes()),
-            }
-        }
-        writer.write_all(&line)?;
-    }
-    Ok(())
+    writer.write_all(header.as_bytes())
 }

@@ -44,8 +44,7 @@ impl StatedPlan {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlanText<'a> {
-    #[serde(rename = "format")]
-    _format: String,
+    format: String,
     policy: String,
     participants: Vec<String>,
     #[serde(borrow)]
@@ -99,6 +98,7 @@ pub fn read_plan(path: &Path) -> Result<StatedPlan, FileError> {
 pub fn parse_plan(path: &Path, text: &str) -> Result<StatedPlan, FileError> {
     let document = Document { path, text };
     let plan: PlanText = document.parse(FORMAT)?;
+    document.expect_format(plan.format, FORMAT)?;
     check_count(path, plan.participants.len())?;
     let participants =
         Participants::new(&plan.participants).map_err(|error| FileError::new(path, error))?;

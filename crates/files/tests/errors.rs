@@ -201,6 +201,12 @@ fn every_message_and_hint() {
             ),
         ),
         ("an edge without an end", plan_with("{\"from\": \"City\"}")),
+        (
+            "another format with the same fields",
+            plan(
+                "{\"format\": \"fedcompetitors-plan/2\", \"policy\": \"\", \"participants\": [], \"usage\": [], \"welfare\": 0, \"upper_bound\": 0}",
+            ),
+        ),
         // Certificates.
         (
             "two sets for one",

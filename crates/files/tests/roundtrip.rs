@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use fedcompetitors_files::{
-    Entries, parse_certificate, parse_graphs, parse_participants, parse_plan, plan_json,
-    write_benefit, write_certificate, write_competing, write_matrix, write_participants,
+    parse_certificate, parse_graphs, parse_participants, parse_plan, plan_json, write_benefit,
+    write_benefit_matrix, write_certificate, write_competing, write_competing_matrix,
+    write_participants,
 };
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph, Participants};
 use fedcompetitors_select::greedy;
@@ -63,9 +64,8 @@ proptest! {
         prop_assert_eq!((&read.competing, &read.benefit), (&competing, &benefit));
 
         let (mut a, mut b) = (Vec::new(), Vec::new());
-        let size = participants.len();
-        write_matrix(size, &Entries::Bits(&|a, b| competing.reports(a, b)), &mut a).expect("to memory");
-        write_matrix(size, &Entries::Numbers(&|from, to| benefit.benefit(from, to)), &mut b).expect("to memory");
+        write_competing_matrix(&competing, &mut a).expect("to memory");
+        write_benefit_matrix(&benefit, &mut b).expect("to memory");
         let read = parse_graphs((here, &a[..]), (here, &b[..]), Some(participants.clone())).expect("valid");
         prop_assert_eq!((&read.competing, &read.benefit), (&competing, &benefit));
 

@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use fedcompetitors_files::{
-    Entries, FileError, Problem, atomically, write_benefit, write_competing, write_matrix,
-    write_participants,
+    FileError, Problem, atomically, write_benefit, write_benefit_matrix, write_competing,
+    write_competing_matrix, write_participants,
 };
 use fedcompetitors_report::plural;
 use fedcompetitors_select::generate::{Shape, instance};
@@ -40,11 +40,8 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Outcome, Failure> {
         }
         GraphFormat::Npy => {
             let paths = (path("competing.npy"), path("benefit.npy"));
-            let competes = |a, b| competing.competes(a, b);
-            let value = |from, to| benefit.benefit(from, to);
-            let size = participants.len();
-            atomically(&paths.0, |writer| write_matrix(size, &Entries::Bits(&competes), writer))?;
-            atomically(&paths.1, |writer| write_matrix(size, &Entries::Numbers(&value), writer))?;
+            atomically(&paths.0, |writer| write_competing_matrix(&competing, writer))?;
+            atomically(&paths.1, |writer| write_benefit_matrix(&benefit, writer))?;
             paths
         }
     };

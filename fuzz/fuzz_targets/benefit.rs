@@ -1,0 +1,16 @@
+//! The benefit table: no bytes panic, and what is read can be planned for and proven.
+#![no_main]
+
+use std::path::Path;
+
+use fedcompetitors_files::parse_graphs;
+use fedcompetitors_graphs::Certificate;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let here = Path::new("here");
+    if let Ok(graphs) = parse_graphs((here, &b"a,b\nx,y\ny,z\n"[..]), (here, bytes), None) {
+        let plan = fedcompetitors_select::greedy(&graphs.competing, &graphs.benefit);
+        assert!(Certificate::prove(&graphs.competing, &plan.usage).is_ok());
+    }
+});
