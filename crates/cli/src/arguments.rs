@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fedcompetitors_files::MOST_PARTICIPANTS;
 
 const AFTER_HELP: &str = "\
 Exit status: 0 done, 1 a finding (a plan that breaks the rule, a certificate that does \
-not hold), 2 wrong usage, 3 a file that says something wrong, 4 a file out of reach.";
+not hold), 2 wrong usage or an unknown name, 3 a file that says something wrong, 4 a file out of reach.";
 
 /// Federated learning for organisations that partly compete.
 ///
@@ -71,7 +72,7 @@ pub struct SelectArguments {
     /// What to print.
     #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
     pub format: PlanFormat,
-    /// Print the refused edges with their reasons too (a JSON plan always holds them).
+    /// Print the refused edges with their reasons too (a JSON plan holds them anyway).
     #[arg(long, conflicts_with = "no_refusals")]
     pub refusals: bool,
     /// Leave the refused edges out of the JSON plan: there may be millions.
@@ -141,16 +142,16 @@ pub struct ExplainArguments {
 #[derive(Debug, Args)]
 pub struct GenerateArguments {
     /// How many participants.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=MOST_PARTICIPANTS as i64))]
     pub participants: u32,
     /// With which probability two participants compete.
-    #[arg(long, value_name = "P", default_value_t = 0.2, value_parser = probability)]
+    #[arg(long, value_name = "P", default_value_t = 0.2, allow_negative_numbers = true, value_parser = probability)]
     pub competing_density: f64,
     /// With which probability one participant helps another.
-    #[arg(long, value_name = "P", default_value_t = 0.5, value_parser = probability)]
+    #[arg(long, value_name = "P", default_value_t = 0.5, allow_negative_numbers = true, value_parser = probability)]
     pub benefit_density: f64,
     /// The same seed gives the same federation.
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
     /// The folder to write to; it is made if it is not there.
     #[arg(long, value_name = "DIR")]

@@ -10,9 +10,12 @@ mod output;
 use std::{io, process::ExitCode};
 
 use clap::Parser;
-use fedcompetitors_files::{FileError, Problem};
+use fedcompetitors_files::{FileError, Problem, remove_temporaries};
 
-use crate::arguments::{Arguments, Command};
+use crate::{
+    arguments::{Arguments, Command},
+    output::{shown_path, tell},
+};
 
 /// How a call ended that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +32,10 @@ enum Outcome {
 enum Failure {
     /// A file is wrong (exit status 3) or out of reach (exit status 4).
     File(FileError),
-    /// A name on the command line is unknown: exit status 3.
+    /// A name on the command line is unknown: exit status 2.
     Name(fedcompetitors_graphs::GraphError),
+    /// A file to write is one that was read: exit status 2.
+    Overwrites(std::path::PathBuf),
     /// Standard output cannot be written to: exit status 4.
     Output(io::Error),
 }
@@ -42,21 +47,25 @@ impl Failure {
                 Problem::Unreadable(_) | Problem::Unwritable(_) => 4,
                 _ => 3,
             },
-            Self::Name(_) => 3,
+            Self::Name(_) | Self::Overwrites(_) => 2,
             Self::Output(_) => 4,
         }
     }
 
     fn report(&self) {
-        match self {
-            Self::File(error) => eprintln!("error: {error}\nhint: {}", error.hint()),
-            Self::Name(error) => eprintln!("error: {error}\nhint: {}", error.hint()),
-            Self::Output(error) => {
-                eprintln!(
-                    "error: standard output cannot be written to: {error}\nhint: check where it goes"
-                );
-            }
-        }
+        let (error, hint) = match self {
+            Self::File(error) => (error.to_string(), error.hint()),
+            Self::Name(error) => (error.to_string(), error.hint()),
+            Self::Overwrites(path) => (
+                format!("{} would be written over what was read from it", shown_path(path)),
+                "choose another file to write to".into(),
+            ),
+            Self::Output(error) => (
+                format!("standard output cannot be written to: {error}"),
+                "check where it goes".into(),
+            ),
+        };
+        tell(&format!("error: {error}\nhint: {hint}"));
     }
 }
 
@@ -79,6 +88,11 @@ impl From<io::Error> for Failure {
 }
 
 fn main() -> ExitCode {
+    // Without a handler the program would still end, but leave half-written files.
+    let _ = ctrlc::set_handler(|| {
+        remove_temporaries();
+        std::process::exit(130);
+    });
     let result = match Arguments::parse().command {
         Command::Select(arguments) => commands::select(&arguments),
         Command::Verify(arguments) => commands::verify(&arguments),
@@ -90,10 +104,6 @@ fn main() -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Finding) => ExitCode::from(1),
-        // Whoever reads has seen enough: `fedcompetitors … | head` is no failure.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
         Err(failure) => {
             failure.report();
             ExitCode::from(failure.status())

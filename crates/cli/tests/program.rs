@@ -371,6 +371,116 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
 }
 
+/// The verdict is the exit status, whatever becomes of the words.
+#[cfg(unix)]
+#[test]
+fn a_finding_is_told_even_if_nobody_listens() {
+    use std::process::{Command, Stdio};
+    let desk = Desk::new();
+    desk.plan();
+    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
+    let edge = "{\"from\": \"University\", \"to\": \"General\"},\n    ";
+    let usage = "\"usage\": [\n    ";
+    desk.write("edited.json", &plan.replacen(usage, &format!("{usage}{edge}"), 1));
+    let verify = || {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"));
+        let competing = hospitals("competing.csv");
+        command.current_dir(desk.0.path());
+        command.args(["verify", "--competing", &competing, "--plan", "edited.json"]);
+        command
+    };
+    let mut child =
+        verify().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    let full = || fs::File::options().write(true).open("/dev/full");
+    if let Ok(full) = full() {
+        let status = verify().stdout(Stdio::null()).stderr(full).status().expect("it ends");
+        assert_eq!(status.code(), Some(1));
+    }
+    if let Ok(full) = full() {
+        let status = verify().stdout(full).stderr(Stdio::null()).status().expect("it ends");
+        assert_eq!(status.code(), Some(4));
+    }
+}
+
+#[test]
+fn what_was_read_is_not_written_over() {
+    let desk = Desk::new();
+    desk.plan();
+    desk.write("competing.csv", "a,b\n");
+    desk.write("benefit.csv", "from,to,benefit\nCity,North,1\n");
+    let output = desk.run(&[
+        "select",
+        "--competing",
+        "competing.csv",
+        "--benefit",
+        "benefit.csv",
+        "--out",
+        "./benefit.csv",
+    ]);
+    insta::assert_snapshot!(seen(&output));
+    assert_eq!(desk.verify("plan.json", &["--certificate", "plan.json"]).status.code(), Some(2));
+    assert!(fs::read_to_string(desk.path("benefit.csv")).expect("still there").starts_with("from"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_stay_and_permissions_are_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    desk.write("real.json", "old");
+    let mode = |mode| fs::Permissions::from_mode(mode);
+    fs::set_permissions(desk.path("real.json"), mode(0o600)).expect("ours");
+    std::os::unix::fs::symlink("real.json", desk.path("plan.json")).expect("a link");
+    desk.plan();
+    assert!(desk.path("plan.json").is_symlink());
+    let real = fs::metadata(desk.path("real.json")).expect("there");
+    assert_eq!(real.permissions().mode() & 0o777, 0o600);
+    assert!(real.len() > 3, "the target was written");
+}
+
+/// Told to end while it writes, the program leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_write_leaves_no_traces() {
+    use std::{
+        io::Read,
+        process::{Command, Stdio},
+        time::Duration,
+    };
+    let desk = Desk::new();
+    desk.run(&["generate", "--participants", "700", "--out", "in"]);
+    fs::create_dir(desk.path("out")).expect("a folder");
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
+        .current_dir(desk.0.path())
+        .args(["select", "--competing", "in/competing.csv", "--benefit", "in/benefit.csv"])
+        .args(["--out", "out/plan.json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // The reasons of so many refusals take a while; the file is begun before.
+    let begun = || fs::read_dir(desk.path("out")).expect("a folder").count() > 0;
+    while !begun() && child.try_wait().expect("ours").is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success() || child.try_wait().expect("ours").is_some());
+    let mut output = Vec::new();
+    child.stdout.take().expect("piped").read_to_end(&mut output).expect("read");
+    let code = child.wait().expect("it ends").code();
+    let left: Vec<_> = fs::read_dir(desk.path("out"))
+        .expect("a folder")
+        .map(|e| e.expect("an entry").file_name())
+        .collect();
+    // On a very fast machine it may have been done.
+    if code == Some(0) {
+        assert_eq!(left, ["plan.json"]);
+    } else {
+        assert_eq!((code, left.len()), (Some(130), 0), "{left:?}");
+    }
+}
+
 #[test]
 fn completions_and_manual_pages_are_made() {
     let desk = Desk::new();

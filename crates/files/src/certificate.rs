@@ -45,7 +45,7 @@ pub fn write_certificate(certificate: &Certificate, writer: &mut dyn Write) -> i
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a certificate")]
 struct CertificateText<'a> {
     format: String,
     #[serde(borrow)]
@@ -53,7 +53,7 @@ struct CertificateText<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "the set of a participant")]
 struct SetText {
     participant: String,
     reaches: Vec<String>,

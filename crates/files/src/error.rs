@@ -31,6 +31,12 @@ pub enum Problem {
     /// It is not UTF-8 text.
     #[error("not UTF-8 text")]
     NotUtf8,
+    /// There is nothing in it.
+    #[error("the file is empty")]
+    Empty,
+    /// A quote is opened and never closed.
+    #[error("a double quote is opened and never closed")]
+    OpenQuote,
     /// Its first line is not the header that it should be.
     #[error("the header is `{}` instead of `{expected}`", shown(.found))]
     Header {
@@ -71,6 +77,14 @@ pub enum Problem {
         /// How many there may be.
         most: usize,
     },
+    /// The graphs of so many participants don't fit into memory.
+    #[error("the graphs of {count} participants take {} MB of memory, more than there is", .bytes / 1_000_000)]
+    TooLittleMemory {
+        /// How many participants there are.
+        count: usize,
+        /// How much memory their graphs take.
+        bytes: usize,
+    },
     /// A matrix is not for this many participants.
     #[error("the matrix is {matrix} × {matrix}, but there are {participants} participants")]
     OtherSize {
@@ -93,7 +107,7 @@ pub enum Problem {
         value: f64,
     },
     /// It is not JSON of the expected form.
-    #[error("{0}")]
+    #[error("{}", shown(.0))]
     Json(String),
     /// It is JSON of another format or version.
     #[error("the format is \"{}\" instead of \"{expected}\"", shown(.found))]
@@ -164,6 +178,16 @@ impl FileError {
                 "check that the folder exists, may be written to and has space left".into()
             }
             Problem::NotUtf8 => "save the file as UTF-8".into(),
+            Problem::Empty => "check that it is the right file and was written to its end".into(),
+            Problem::OpenQuote => {
+                "a name that holds a double quote is written in double quotes, each quote in it doubled".into()
+            }
+            Problem::Header { found, .. } if found.contains('\t') => {
+                "separate the columns with commas, not tabs".into()
+            }
+            Problem::Header { found, .. } if found == "a,b" || found == "from,to,benefit" => {
+                "the competing and the benefit file seem to be exchanged".into()
+            }
             Problem::Header { found, .. } if found.contains(';') => {
                 "separate the columns with commas, not semicolons".into()
             }
@@ -177,7 +201,7 @@ impl FileError {
                 "a federation needs participants: name them in the benefit file, the competing file or a list"
                     .into()
             }
-            Problem::TooMany { .. } => {
+            Problem::TooMany { .. } | Problem::TooLittleMemory { .. } => {
                 "the graphs take a bit for every ordered pair; split the federation".into()
             }
             Problem::OtherSize { .. } => {

@@ -7,7 +7,8 @@ use std::{
 };
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, shown,
+    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, bits::words_for,
+    shown,
 };
 
 use crate::{
@@ -18,7 +19,10 @@ use crate::{
 
 /// Most participants that a federation may have: every graph takes a bit for each
 /// ordered pair, so beyond this a typing error could ask for all of a machine's memory.
-pub(crate) const MOST_PARTICIPANTS: usize = 100_000;
+pub const MOST_PARTICIPANTS: usize = 100_000;
+
+/// Bit matrices that are held at once while graphs are read and a plan is made.
+const MATRICES: usize = 6;
 
 /// What the files say.
 #[derive(Debug)]
@@ -60,46 +64,90 @@ pub fn parse_graphs(
         Some(participants) => Names::Listed(participants),
         None => Names::Growing(ParticipantsBuilder::default()),
     };
+    let listed = matches!(names, Names::Listed(_));
     let benefit_rows = read_benefit_rows(benefit_path, benefit, &mut names)?;
-    let in_benefit_file = names.len();
     let competing_rows = read_competing_rows(competing_path, competing, &mut names)?;
     let participants = names.finish();
     if participants.is_empty() {
         return Err(FileError::new(benefit_path, Problem::NoParticipants));
     }
     check_count(competing_path, participants.len())?;
+    let warnings = if listed {
+        Vec::new()
+    } else {
+        lookalikes(&participants, (competing_path, &competing_rows), (benefit_path, &benefit_rows))
+    };
     let benefit = build_benefit(benefit_path, &participants, benefit_rows)?;
     let competing = build_competing(competing_path, &participants, &competing_rows)?;
-    let warnings = only_competing(&participants, in_benefit_file, competing_path, benefit_path);
     Ok(Graphs { competing, benefit, warnings })
 }
 
-/// A name that only the competing file has may be a misspelt one, and then a
-/// competition would be lost.
-fn only_competing(
+/// Names that are pointed out one by one.
+const MOST_WARNINGS: usize = 10;
+
+/// Names that only one of the two tables has may be misspelt, and then a competition
+/// would be lost without a word. A list of participants settles it; without one, a name
+/// that looks like one of the other table is pointed out, and so is a competitor that
+/// nobody helps and that helps nobody.
+fn lookalikes(
     participants: &Participants,
-    in_benefit_file: usize,
-    competing: &Path,
-    benefit: &Path,
+    (competing_path, competing): (&Path, &[CompetingRow]),
+    (benefit_path, benefit): (&Path, &[BenefitRow]),
 ) -> Vec<String> {
-    let Ok(others) = Participants::new(participants.names().take(in_benefit_file)) else {
+    let in_table = |rows: &mut dyn Iterator<Item = usize>| {
+        let mut named = vec![false; participants.len()];
+        rows.for_each(|index| named[index] = true);
+        named
+    };
+    // The rows of a matrix have no lines: it names nobody.
+    let lines = |line: u64| line > 0;
+    if !competing.iter().any(|row| lines(row.line)) || !benefit.iter().any(|row| lines(row.line)) {
         return Vec::new();
+    }
+    let in_competing = in_table(&mut competing.iter().flat_map(|row| [row.a, row.b]));
+    let in_benefit =
+        in_table(&mut benefit.iter().flat_map(|row| [row.from as usize, row.to as usize]));
+    let only = |here: &[bool], there: &[bool]| -> Vec<&str> {
+        let names = participants.names().zip(here.iter().zip(there));
+        names.filter(|(_, (here, there))| **here && !**there).map(|(name, _)| name).collect()
     };
-    let warning = |name: &str| {
-        let nearest = match others.find(name) {
-            Err(GraphError::UnknownParticipant { nearest: Some(nearest), .. }) => {
-                format!(" (did you mean \"{}\"?)", shown(&nearest))
-            }
-            _ => String::new(),
-        };
-        format!(
-            "\"{}\" is named in {} but not in {}: nobody helps it and it helps nobody{nearest}",
+    let only_competing = only(&in_competing, &in_benefit);
+    let only_benefit = only(&in_benefit, &in_competing);
+    let show = |path: &Path| shown(&path.display().to_string()).into_owned();
+    let (competing, benefit) = (show(competing_path), show(benefit_path));
+    let mut warnings = Vec::new();
+    // Each name is compared with each other: not for thousands of them.
+    let compare = participants.len() <= 1000;
+    let others = Participants::new(&only_benefit).ok().filter(|_| compare);
+    for name in only_competing.iter().take(MOST_WARNINGS) {
+        let nearest = others.as_ref().and_then(|others| others.nearest(name));
+        let meant = nearest.map(|nearest| format!("; did you mean \"{}\"?", shown(&nearest)));
+        warnings.push(format!(
+            "\"{}\" is in {competing} but not in {benefit}: nobody helps it and it helps nobody{}",
             shown(name),
-            shown(&competing.display().to_string()),
-            shown(&benefit.display().to_string()),
-        )
-    };
-    participants.names().skip(in_benefit_file).map(warning).collect()
+            meant.unwrap_or_default(),
+        ));
+    }
+    let rivals = participants.names().zip(&in_competing).filter(|(_, named)| **named);
+    let rivals = Participants::new(rivals.map(|(name, _)| name)).ok().filter(|_| compare);
+    if only_competing.len() > MOST_WARNINGS {
+        let more = only_competing.len() - MOST_WARNINGS;
+        warnings.push(format!("{more} more are in {competing} but not in {benefit}"));
+    }
+    for name in only_benefit {
+        if warnings.len() > 2 * MOST_WARNINGS {
+            break;
+        }
+        if let Some(nearest) = rivals.as_ref().and_then(|rivals| rivals.nearest(name)) {
+            warnings.push(format!(
+                "\"{}\" is in {benefit} but not in {competing}, which has \"{}\": if they are the same, a \
+                 competition is lost; a list of participants tells them apart",
+                shown(name),
+                shown(&nearest),
+            ));
+        }
+    }
+    warnings
 }
 
 /// Reads a competing graph over participants that are known already.
@@ -137,6 +185,11 @@ pub(crate) fn check_count(path: &Path, count: usize) -> Result<(), FileError> {
     if count > MOST_PARTICIPANTS {
         return Err(FileError::new(path, Problem::TooMany { count, most: MOST_PARTICIPANTS }));
     }
+    // Asking for the memory of the graphs beforehand turns the abort into an error.
+    let words = MATRICES * count * words_for(count);
+    if Vec::<u64>::new().try_reserve_exact(words).is_err() {
+        return Err(FileError::new(path, Problem::TooLittleMemory { count, bytes: words * 8 }));
+    }
     Ok(())
 }
 
@@ -167,10 +220,13 @@ impl Names {
 
     /// The participants of a matrix: those known so far, or numbered ones if none are.
     fn for_matrix(&mut self, path: &Path, size: usize) -> Result<Participants, FileError> {
-        if self.len() == 0 {
-            *self = Self::Listed(Participants::numbered(size));
-        } else if let Self::Growing(builder) = self {
-            *self = Self::Listed(std::mem::take(builder).build());
+        if size == 0 {
+            return Err(FileError::new(path, Problem::NoParticipants));
+        }
+        if let Self::Growing(builder) = self {
+            let known = std::mem::take(builder).build();
+            *self =
+                Self::Listed(if known.is_empty() { Participants::numbered(size) } else { known });
         }
         match self {
             Self::Listed(participants) if participants.len() == size => Ok(participants.clone()),
@@ -210,13 +266,13 @@ fn read_benefit_rows(
     }
     let matrix = Matrix::open(path, source)?;
     let size = matrix.size;
+    check_count(path, size)?;
     let mut rows = Vec::new();
     matrix.each_entry(path, |from, to, value| {
         rows.push(BenefitRow { from: from as u32, to: to as u32, value, line: 0 });
         Ok(())
     })?;
     // Only now: the size that the header claims is borne out by the entries.
-    check_count(path, size)?;
     names.for_matrix(path, size)?;
     Ok(rows)
 }
@@ -232,6 +288,7 @@ fn read_competing_rows(
     }
     let matrix = Matrix::open(path, source)?;
     let size = matrix.size;
+    check_count(path, size)?;
     let mut rows = Vec::new();
     let mut odd_entry = None;
     matrix.each_entry(path, |a, b, value| {
@@ -243,7 +300,6 @@ fn read_competing_rows(
         }
         Ok(())
     })?;
-    check_count(path, size)?;
     let participants = names.for_matrix(path, size)?;
     if let Some((a, b, value)) = odd_entry {
         let name = |index| participants.name(index).to_owned();

@@ -115,6 +115,15 @@ pub(crate) struct Document<'a> {
 impl<'a> Document<'a> {
     /// The whole, whose `format` must be the one expected.
     pub fn parse<T: Deserialize<'a>>(&self, expected: &'static str) -> Result<T, FileError> {
+        // A list in the fields' order would be taken for the fields.
+        if !self.text.trim_start().starts_with('{') {
+            let problem = if self.text.trim().is_empty() {
+                Problem::Empty
+            } else {
+                Problem::Json("the file is no JSON object".into())
+            };
+            return Err(FileError::new(self.path, problem));
+        }
         // A file of another format is refused as such, not for its first odd field; but
         // the format is only looked for when something is odd, as files may be long.
         serde_json::from_str(self.text).map_err(|error| match self.format() {
@@ -170,7 +179,9 @@ impl<'a> Document<'a> {
 /// Reads a text file whole.
 pub(crate) fn read_text(path: &Path) -> Result<String, FileError> {
     let bytes = fs::read(path).map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
-    String::from_utf8(bytes).map_err(|_| FileError::new(path, Problem::NotUtf8))
+    let text = String::from_utf8(bytes).map_err(|_| FileError::new(path, Problem::NotUtf8))?;
+    // The mark that some editors begin a file with is no part of it.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 #[cfg(test)]

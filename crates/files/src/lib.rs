@@ -23,10 +23,11 @@ mod write;
 pub use certificate::{parse_certificate, read_certificate, write_certificate};
 pub use error::{FileError, NpyProblem, Problem};
 pub use graphs::{
-    Graphs, parse_graphs, parse_participants, read_competing, read_graphs, read_participants,
+    Graphs, MOST_PARTICIPANTS, parse_graphs, parse_participants, read_competing, read_graphs,
+    read_participants,
 };
 pub use json::to_writer as write_json;
 pub use npy::{write_benefit_matrix, write_competing_matrix};
 pub use plan::{StatedPlan, parse_plan, plan_json, read_plan, write_plan};
 pub use tables::{write_benefit, write_competing, write_participants};
-pub use write::atomically;
+pub use write::{atomically, make_folder, remove_temporaries};

@@ -6,14 +6,15 @@ use std::{
 };
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Participants, Reason, Refusal, UsageGraph, bits::ones, refusals,
+    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, Reason, Refusal,
+    UsageGraph, refusals,
 };
 use fedcompetitors_select::Plan;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::value::RawValue;
 
 use crate::{
-    FileError, atomically,
+    FileError, Problem, atomically,
     graphs::check_count,
     json::{self, Document},
 };
@@ -42,11 +43,12 @@ impl StatedPlan {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a plan")]
 struct PlanText<'a> {
     format: String,
     policy: String,
-    participants: Vec<String>,
+    #[serde(borrow)]
+    participants: Vec<&'a RawValue>,
     #[serde(borrow)]
     usage: Vec<&'a RawValue>,
     welfare: f64,
@@ -56,8 +58,8 @@ struct PlanText<'a> {
     refused: Vec<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an edge")]
 struct EdgeText {
     from: String,
     to: String,
@@ -67,7 +69,7 @@ struct EdgeText {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a refused edge")]
 struct RefusalText {
     from: String,
     to: String,
@@ -77,7 +79,7 @@ struct RefusalText {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a reason")]
 struct BecauseText {
     pair: (String, String),
     path: Vec<String>,
@@ -100,16 +102,29 @@ pub fn parse_plan(path: &Path, text: &str) -> Result<StatedPlan, FileError> {
     let plan: PlanText = document.parse(FORMAT)?;
     document.expect_format(plan.format, FORMAT)?;
     check_count(path, plan.participants.len())?;
-    let participants =
-        Participants::new(&plan.participants).map_err(|error| FileError::new(path, error))?;
+    let mut participants = ParticipantsBuilder::default();
+    for raw in plan.participants {
+        let name: String = document.entry(raw)?;
+        participants.add(&name).map_err(|error| document.refuse(raw, error))?;
+    }
+    if participants.is_empty() {
+        return Err(FileError::new(path, Problem::NoParticipants));
+    }
+    let participants = participants.build();
     let mut usage = UsageGraph::builder(&participants);
     let mut benefit_sum = 0.0;
     for raw in plan.usage {
         let edge: EdgeText = document.entry(raw)?;
         let ends =
             participants.find(&edge.from).and_then(|from| Ok((from, participants.find(&edge.to)?)));
-        ends.and_then(|(from, to)| usage.add(from, to))
-            .map_err(|error| document.refuse(raw, error))?;
+        ends.and_then(|(from, to)| {
+            if edge.benefit < 0.0 {
+                let EdgeText { from, to, benefit } = edge.clone();
+                return Err(GraphError::NegativeBenefit { from, to, value: benefit });
+            }
+            usage.add(from, to)
+        })
+        .map_err(|error| document.refuse(raw, error))?;
         benefit_sum += edge.benefit;
     }
     for raw in plan.refused {
@@ -190,10 +205,7 @@ impl PlanView<'_> {
     fn edges(&self) -> impl Iterator<Item = EdgeView<'_>> {
         let participants = self.benefit.participants();
         (0..participants.len()).flat_map(move |to| {
-            let mut collaborators: Vec<(usize, f64)> = ones(self.plan.usage.collaborators(to))
-                .map(|from| (from, self.benefit.benefit(from, to)))
-                .collect();
-            collaborators.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let collaborators = self.benefit.collaborators(&self.plan.usage, to);
             collaborators.into_iter().map(move |(from, benefit)| EdgeView {
                 from: participants.name(from),
                 to: participants.name(to),

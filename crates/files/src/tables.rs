@@ -1,12 +1,13 @@
 //! The CSV tables and the list of participants.
 
 use std::{
+    cell::Cell,
     io::{self, BufRead, BufReader, Read, Write},
     path::Path,
 };
 
 use csv::ByteRecord;
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, GraphError, Participants};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, GraphError, Participants, shown};
 
 use crate::{FileError, Problem};
 
@@ -80,7 +81,9 @@ fn each_record<const N: usize>(
     // A line ends at its line feed and every file ends with one, so that the reader's
     // count of lines tells exactly where a record is; the carriage return of other
     // systems' files is taken off below.
-    let source = without_byte_order_mark(path, source)?.chain(&b"\n"[..]);
+    let quotes = Cell::new(0);
+    let source = CountQuotes { source: without_byte_order_mark(path, source)?, quotes: &quotes };
+    let source = source.chain(&b"\n"[..]);
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -98,6 +101,13 @@ fn each_record<const N: usize>(
         if record.iter().eq([b"\r"]) {
             continue;
         }
+        // A quote that is never closed swallows the rest of the file: with this record
+        // everything has been read, and the number of quotes is odd.
+        if quotes.get() % 2 == 1 && record.as_slice().ends_with(b"\n") {
+            let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+            let line = (reader.position().line() - inside).max(1);
+            return Err(FileError::at_line(path, line, Problem::OpenQuote));
+        }
         let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
         let line = reader.position().line().saturating_sub(1 + inside);
         if header_seen {
@@ -113,16 +123,27 @@ fn each_record<const N: usize>(
             if !is_header {
                 let found =
                     record.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
-                let found = found.trim_end().to_owned();
+                let found = found.trim_end().chars().take(60).collect();
                 return Err(FileError::at_line(path, line, Problem::Header { found, expected }));
             }
             header_seen = true;
         }
     }
-    if header_seen {
-        Ok(())
-    } else {
-        Err(FileError::new(path, Problem::Header { found: String::new(), expected }))
+    if header_seen { Ok(()) } else { Err(FileError::new(path, Problem::Empty)) }
+}
+
+/// Counts the double quotes on their way.
+struct CountQuotes<'a, R> {
+    source: R,
+    quotes: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for CountQuotes<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        let quotes = buffer[..read].iter().filter(|&&byte| byte == b'"').count();
+        self.quotes.set(self.quotes.get() + quotes as u64);
+        Ok(read)
     }
 }
 
@@ -220,7 +241,11 @@ pub fn write_competing(competing: &CompetingGraph, writer: &mut dyn Write) -> io
 /// Writes the list of participants, one name a line.
 ///
 /// # Errors
-/// If the writer fails.
+/// If the writer fails, or a name holds a line break.
 pub fn write_participants(participants: &Participants, writer: &mut dyn Write) -> io::Result<()> {
+    if let Some(name) = participants.names().find(|name| name.contains(['\n', '\r'])) {
+        let message = format!("a list cannot hold the name \"{}\"", shown(name));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
     participants.names().try_for_each(|name| writeln!(writer, "{name}"))
 }

@@ -1,9 +1,11 @@
 //! Files that are written whole or not at all.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use crate::{FileError, Problem};
@@ -27,12 +29,17 @@ fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         content(&mut writer)?;
         return writer.flush();
     }
-    // Through a link, so that the link stays and its target is replaced.
+    // Through a link, so that the link stays and its target is replaced (a link that
+    // leads nowhere is replaced itself).
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    let old = fs::metadata(&path).ok();
+    if old.as_ref().is_some_and(|old| old.permissions().readonly()) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".fedcompetitors-");
     #[cfg(unix)]
@@ -47,12 +54,55 @@ fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no such folder"),
         kind => kind.into(),
     })?;
+    let temporary = Temporary::new(file.path());
     let mut writer = BufWriter::new(file);
     content(&mut writer)?;
     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
+    drop(temporary);
     Ok(())
+}
+
+/// The temporary files that are being written now.
+static TEMPORARIES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A temporary file for as long as it is one.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(path: &Path) -> Self {
+        temporaries().insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        temporaries().remove(&self.0);
+    }
+}
+
+fn temporaries() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes whatever is half written, for a program that is told to end.
+pub fn remove_temporaries() {
+    for path in &*temporaries() {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Makes a folder, and those that it is in.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_folder(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(|error| FileError::new(path, Problem::Unwritable(error)))
 }
 
 #[cfg(test)]

@@ -90,6 +90,7 @@ fn every_message_and_hint() {
         ("a negative benefit", benefit("from,to,benefit\nCity,North,-0.5\n")),
         ("a benefit that is no number", benefit("from,to,benefit\nCity,North,NaN\n")),
         ("an infinite benefit", benefit("from,to,benefit\n\n\nCity,North,inf\n")),
+        ("a benefit beyond all sums", benefit("from,to,benefit\nCity,North,1e300\n")),
         ("a benefit to itself", benefit("from,to,benefit\nCity,City,0.5\n")),
         (
             "a doubled benefit",
@@ -101,6 +102,14 @@ fn every_message_and_hint() {
         ),
         // Tables.
         ("an empty file", benefit("")),
+        ("an open quote", benefit("from,to,benefit\nCity,North,1\n\"North,City,1\nEast,City,1\n")),
+        ("an open quote at the end", competing("a,b\nCity,North\nNorth,\"East")),
+        ("tabs", benefit("from\tto\tbenefit\nCity\tNorth\t1\n")),
+        ("files exchanged", benefit("a,b\nCity,North\n")),
+        (
+            "an empty matrix",
+            graphs(none, &npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 0), }", &[])),
+        ),
         ("another header", benefit("source,target,weight\nCity,North,0.5\n")),
         ("semicolons", benefit("from;to;benefit\nCity;North;0.5\n")),
         ("a decimal comma", benefit("from,to,benefit\nCity,North,0,5\n")),
@@ -186,6 +195,23 @@ fn every_message_and_hint() {
             "a missing field",
             plan("{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"greedy\"}"),
         ),
+        ("a plan that is a list", plan("[1]")),
+        ("an empty plan", plan(" ")),
+        (
+            "a plan of nobody",
+            plan(
+                "{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"\", \"participants\": [], \"usage\": [], \"welfare\": 0, \"upper_bound\": 0}",
+            ),
+        ),
+        (
+            "an unknown field that would clear the screen",
+            plan("{\"format\": \"fedcompetitors-plan/1\", \"\\u001b[2Jx\": 1}"),
+        ),
+        (
+            "a negative benefit",
+            plan_with("{\"from\": \"City\", \"to\": \"North\", \"benefit\": -0.5}"),
+        ),
+        ("an edge that is no edge", plan_with("7")),
         (
             "an edge from somebody unknown",
             plan_with("{\"from\": \"Citi\", \"to\": \"North\", \"benefit\": 0.5}"),
@@ -229,7 +255,7 @@ fn every_message_and_hint() {
 }
 
 #[test]
-fn a_full_disk_or_a_missing_folder_is_told() {
+fn a_missing_folder_is_told() {
     let error = fedcompetitors_files::atomically(Path::new("no/such/folder/plan.json"), |_| Ok(()))
         .expect_err("there is no such folder");
     insta::assert_snapshot!(format!("error: {error}\nhint: {}", error.hint()));

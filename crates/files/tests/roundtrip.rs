@@ -167,14 +167,40 @@ fn spreadsheet_habits_are_understood() {
 }
 
 #[test]
-fn a_misspelt_rival_is_pointed_out() {
-    let competing = (Path::new("competing.csv"), &b"a,b\nSt Mary,Genral\n"[..]);
-    let benefit = (Path::new("benefit.csv"), &b"from,to,benefit\nSt Mary,General,1\n"[..]);
-    let graphs = parse_graphs(competing, benefit, None).expect("allowed");
+fn misspelt_rivals_are_pointed_out() {
+    let warnings = |competing: &str, benefit: &str, known: Option<Participants>| {
+        let competing = (Path::new("competing.csv"), competing.as_bytes());
+        let benefit = (Path::new("benefit.csv"), benefit.as_bytes());
+        parse_graphs(competing, benefit, known).expect("allowed").warnings
+    };
     assert_eq!(
-        graphs.warnings,
+        warnings("a,b\nSt Mary,Genral\n", "from,to,benefit\nSt Mary,General,1\n", None),
         [
-            "\"Genral\" is named in competing.csv but not in benefit.csv: nobody helps it and it helps nobody (did you mean \"General\"?)"
+            "\"Genral\" is in competing.csv but not in benefit.csv: nobody helps it and it helps \
+             nobody; did you mean \"General\"?",
+            "\"General\" is in benefit.csv but not in competing.csv, which has \"Genral\": if they are \
+             the same, a competition is lost; a list of participants tells them apart",
         ]
     );
+    // General is in both, Genral in the benefit file alone.
+    let benefit = "from,to,benefit\nSt Mary,General,1\nGenral,St Mary,1\n";
+    assert_eq!(warnings("a,b\nSt Mary,General\n", benefit, None).len(), 1);
+    // A list of participants settles the question.
+    let listed = Participants::new(["St Mary", "General", "Genral"]).expect("valid");
+    assert_eq!(warnings("a,b\nSt Mary,General\n", benefit, Some(listed)), [""; 0]);
+}
+
+#[test]
+fn a_thousand_strangers_are_not_pointed_out_one_by_one() {
+    let strangers: Vec<String> = (0..1000).map(|i| format!("x{i},y{i}")).collect();
+    let competing = format!("a,b\n{}\n", strangers.join("\n"));
+    let competing = (Path::new("competing.csv"), competing.as_bytes());
+    let benefit = (Path::new("benefit.csv"), &b"from,to,benefit\nA,B,1\n"[..]);
+    assert_eq!(parse_graphs(competing, benefit, None).expect("allowed").warnings.len(), 11);
+}
+
+#[test]
+fn a_list_cannot_hold_a_line_break() {
+    let participants = Participants::new(["a\nb"]).expect("valid");
+    assert!(write_participants(&participants, &mut Vec::new()).is_err());
 }

@@ -1,6 +1,9 @@
 //! Who would help whom, and how much.
 
-use crate::{GraphError, Participants, UsageGraph, bits::BitMatrix};
+use crate::{
+    GraphError, Participants, UsageGraph,
+    bits::{BitMatrix, ones},
+};
 
 /// The benefit graph: `j → i` with a positive value says that the data of `j` helps
 /// the model of `i`.
@@ -74,6 +77,14 @@ impl BenefitGraph {
         self.helpers(to).map(counted).fold(0.0, |sum, value| sum + value)
     }
 
+    /// The collaborators of `to` with their benefits, the best first, ties in listed order.
+    pub fn collaborators(&self, usage: &UsageGraph, to: usize) -> Vec<(usize, f64)> {
+        let mut best_first: Vec<(usize, f64)> =
+            ones(usage.collaborators(to)).map(|from| (from, self.benefit(from, to))).collect();
+        best_first.sort_by(|a, b| b.1.total_cmp(&a.1));
+        best_first
+    }
+
     /// What each participant gives along the usage edges, summed in listed order.
     pub fn given(&self, usage: &UsageGraph) -> Vec<f64> {
         let mut given = vec![0.0; self.participants.len()];
@@ -83,6 +94,9 @@ impl BenefitGraph {
         given
     }
 }
+
+/// The largest benefit: the sum of as many as there can be is still a number.
+const LARGEST: f64 = 1e200;
 
 /// Collects benefits edge by edge, in any order.
 pub struct BenefitGraphBuilder {
@@ -95,7 +109,7 @@ impl BenefitGraphBuilder {
     /// The data of `from` helps `to` by `value`. A value of 0 says that it does not.
     ///
     /// # Errors
-    /// On a negative, infinite or not-a-number value, a benefit to oneself, or an
+    /// On a negative, infinite, not-a-number or far too large value, a benefit to oneself, or an
     /// edge that was given before.
     pub fn add(&mut self, from: usize, to: usize, value: f64) -> Result<(), GraphError> {
         let names =
@@ -107,6 +121,10 @@ impl BenefitGraphBuilder {
         if value < 0.0 {
             let (from, to) = names();
             return Err(GraphError::NegativeBenefit { from, to, value });
+        }
+        if value > LARGEST {
+            let (from, to) = names();
+            return Err(GraphError::TooLargeBenefit { from, to, value });
         }
         if from == to {
             return Err(GraphError::BenefitToItself { name: names().0 });
@@ -127,10 +145,10 @@ impl BenefitGraphBuilder {
         let count = self.participants.len();
         // Two counting sorts, by helper and then (stably) by helped: linear in the
         // number of edges, which may be tens of millions.
-        let mut order = vec![0_u32; self.edges.len()];
+        let mut order = vec![0; self.edges.len()];
         let mut next = starts_by(count, self.edges.iter().map(|edge| edge.0));
         for (at, edge) in self.edges.iter().enumerate() {
-            order[next[edge.0 as usize]] = at as u32;
+            order[next[edge.0 as usize]] = at;
             next[edge.0 as usize] += 1;
         }
         let starts = starts_by(count, self.edges.iter().map(|edge| edge.1));
@@ -138,7 +156,7 @@ impl BenefitGraphBuilder {
         let mut helpers = vec![0_u32; self.edges.len()];
         let mut values = vec![0.0; self.edges.len()];
         for &at in &order {
-            let (from, to, value) = self.edges[at as usize];
+            let (from, to, value) = self.edges[at];
             let slot = next[to as usize];
             next[to as usize] += 1;
             helpers[slot] = from;
@@ -194,6 +212,7 @@ mod tests {
             assert!(matches!(builder.add(0, 1, value), Err(GraphError::NotFiniteBenefit { .. })));
         }
         assert!(matches!(builder.add(0, 1, -0.1), Err(GraphError::NegativeBenefit { .. })));
+        assert!(matches!(builder.add(0, 1, 1e300), Err(GraphError::TooLargeBenefit { .. })));
         assert!(matches!(builder.add(1, 1, 0.1), Err(GraphError::BenefitToItself { .. })));
         builder.add(0, 1, 0.0).expect("valid");
         assert!(matches!(builder.add(0, 1, 0.1), Err(GraphError::DoubledBenefit { .. })));

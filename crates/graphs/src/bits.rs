@@ -93,6 +93,19 @@ fn ones_of_words(mut words: impl Iterator<Item = u64>) -> impl Iterator<Item = u
     Ones { word, first: 0, later: words }
 }
 
+/// Hands each bit of `row` that `seen` has not to `take`, and adds them to `seen`: a
+/// step of a search, a word at a time.
+#[inline]
+pub fn visit_new(row: &[u64], seen: &mut [u64], mut take: impl FnMut(usize)) {
+    for (at, (&word, seen)) in row.iter().zip(seen).enumerate() {
+        let new = word & !*seen;
+        *seen |= new;
+        for bit in ones_of_word(new) {
+            take(at * 64 + bit);
+        }
+    }
+}
+
 /// An iterator of its own: nested ones, a word's inside the row's, are twice as slow.
 struct Ones<I> {
     /// What is left of the current word.
@@ -315,6 +328,10 @@ mod tests {
             for index in &a {
                 remove(&mut joined, *index);
             }
+            let (mut seen, mut new) = (row_b.clone(), Vec::new());
+            visit_new(&row_a, &mut seen, |index| new.push(index));
+            prop_assert_eq!(new, a.difference(&b).copied().collect::<Vec<_>>());
+            prop_assert_eq!(&seen, &row(&a.union(&b).copied().collect()));
             prop_assert_eq!(count(&joined), 0);
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::{
     CompetingGraph, Participants, Reachability, UsageGraph,
-    bits::{BitMatrix, common_ones, contains, insert, intersects, is_subset, ones},
+    bits::{BitMatrix, common_ones, contains, insert, intersects, is_subset, ones, visit_new},
     participants::shown,
 };
 
@@ -229,22 +229,18 @@ fn shortest_path(
         nodes += 1;
         let mut next_level = Vec::new();
         for &node in &level {
-            for next in ones(edges.row(node)) {
-                if contains(&seen, next) {
-                    continue;
-                }
-                insert(&mut seen, next);
+            visit_new(edges.row(node), &mut seen, |next| {
                 parent[next] = node;
-                if contains(goals, next) {
-                    let mut path = vec![next];
-                    while path[path.len() - 1] != start {
-                        path.push(parent[path[path.len() - 1]]);
-                    }
-                    path.reverse();
-                    return Some(path);
-                }
                 next_level.push(next);
+            });
+        }
+        if let Some(&goal) = next_level.iter().find(|&&next| contains(goals, next)) {
+            let mut path = vec![goal];
+            while path[path.len() - 1] != start {
+                path.push(parent[path[path.len() - 1]]);
             }
+            path.reverse();
+            return Some(path);
         }
         level = next_level;
     }

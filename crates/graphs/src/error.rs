@@ -57,6 +57,16 @@ pub enum GraphError {
         /// The value as given.
         value: f64,
     },
+    /// A benefit so large that sums of such would not be numbers.
+    #[error("the benefit from \"{}\" to \"{}\" is too large ({value:e})", shown(.from), shown(.to))]
+    TooLargeBenefit {
+        /// The helper.
+        from: String,
+        /// The helped.
+        to: String,
+        /// The value as given.
+        value: f64,
+    },
     /// A benefit of a participant to itself.
     #[error("the participant \"{}\" is given a benefit to itself", shown(.name))]
     BenefitToItself {
@@ -110,6 +120,9 @@ impl GraphError {
                     .into()
             }
             Self::NotFiniteBenefit { .. } => "write a finite number that is at least 0".into(),
+            Self::TooLargeBenefit { .. } => {
+                "benefits are compared with each other: divide all of them by the same number".into()
+            }
             Self::BenefitToItself { .. } => {
                 "everyone uses its own data anyway: leave the edge out (or set the matrix's diagonal to 0)"
                     .into()

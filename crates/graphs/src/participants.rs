@@ -59,6 +59,11 @@ impl Participants {
         self.0.names.iter().map(|name| &**name)
     }
 
+    /// The known name closest to `name`, where one is close enough to be meant.
+    pub fn nearest(&self, name: &str) -> Option<String> {
+        nearest(name, self.names())
+    }
+
     /// The participant called `name`.
     ///
     /// # Errors
@@ -66,7 +71,7 @@ impl Participants {
     pub fn find(&self, name: &str) -> Result<usize, GraphError> {
         self.0.index.get(name).copied().ok_or_else(|| GraphError::UnknownParticipant {
             name: name.to_owned(),
-            nearest: nearest(name, self.names()),
+            nearest: self.nearest(name),
         })
     }
 }
@@ -150,10 +155,14 @@ fn check_name(name: &str) -> Result<(), GraphError> {
     }
 }
 
-/// The known name closest to `name`, where one is close enough to be meant.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    // Comparing takes the product of the lengths.
+    if name.len() > LONGEST_SHOWN {
+        return None;
+    }
     let folded = name.trim().to_lowercase();
     known
+        .filter(|candidate| candidate.len() <= LONGEST_SHOWN)
         .map(|candidate| (strsim::jaro_winkler(&folded, &candidate.to_lowercase()), candidate))
         .filter(|(likeness, _)| *likeness > 0.8)
         // `max_by` keeps the last of equals; the first listed is the better guess.
@@ -161,24 +170,39 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<Strin
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// A name as it is shown to people: control characters and the marks that turn the
-/// writing direction are escaped, so that no name can move the cursor, colour the
-/// terminal or break a line.
+/// A name as it is shown to people: control characters, marks that turn the writing
+/// direction and spaces of no width are escaped, so that no name can move the cursor,
+/// colour the terminal, break a line or pass for another; so is the backslash, so that
+/// an escape cannot be feigned.
 pub fn shown(name: &str) -> Cow<'_, str> {
     let hidden = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}')
+            || matches!(
+                c,
+                '\\' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            )
+            || matches!(c, '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
-    if name.contains(hidden) {
-        Cow::Owned(
-            name.chars()
-                .map(|c| if hidden(c) { c.escape_default().to_string() } else { c.to_string() })
-                .collect(),
-        )
-    } else {
-        Cow::Borrowed(name)
+    let too_long = name.len() > LONGEST_SHOWN && name.chars().count() > LONGEST_SHOWN;
+    if !too_long && !name.contains(hidden) {
+        return Cow::Borrowed(name);
     }
+    let mut text = String::new();
+    for c in name.chars().take(LONGEST_SHOWN) {
+        if hidden(c) {
+            text.extend(c.escape_default());
+        } else {
+            text.push(c);
+        }
+    }
+    if too_long {
+        text.push('…');
+    }
+    Cow::Owned(text)
 }
+
+/// Characters of a name that are shown; a file that is no table may be one long name.
+const LONGEST_SHOWN: usize = 120;
 
 #[cfg(test)]
 mod tests {
@@ -217,6 +241,8 @@ mod tests {
     fn nothing_that_moves_the_cursor_is_shown_raw() {
         assert_eq!(shown("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\\nc");
         assert_eq!(shown("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(shown("two\\nlines"), "two\\\\nlines", "not as \"two\nlines\" is shown");
         assert_eq!(shown("Zoë 聖"), "Zoë 聖");
+        assert_eq!(shown(&"x".repeat(1000)).chars().count(), LONGEST_SHOWN + 1);
     }
 }

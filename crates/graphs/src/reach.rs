@@ -9,7 +9,7 @@ use crate::{
 ///
 /// Strongly connected components by Tarjan's algorithm; the components come out sinks
 /// first, so one sweep joins the sets, and the members of a component share one.
-/// Takes O(n²/64) to walk and at most one row union an edge, O(m·n/64), to join.
+/// Takes O(m + n²/64) to walk and at most one row union an edge, O(m·n/64), to join.
 #[derive(Debug)]
 pub struct Reachability {
     component: Vec<u32>,

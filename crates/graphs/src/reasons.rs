@@ -2,7 +2,7 @@
 
 use crate::{
     BenefitGraph, CompetingGraph, UsageGraph,
-    bits::{BitMatrix, contains, insert, ones},
+    bits::{BitMatrix, contains, insert, ones, visit_new},
 };
 
 /// The competing pair that a refused edge would connect, and a shortest way it would.
@@ -88,13 +88,10 @@ impl Reasons {
                         sources.push(source);
                     }
                 }
-                for next in ones(learners.row(node)) {
-                    if !contains(&seen, next) {
-                        insert(&mut seen, next);
-                        self.toward_rival[next] = node as u32;
-                        next_level.push(next);
-                    }
-                }
+                visit_new(learners.row(node), &mut seen, |next| {
+                    self.toward_rival[next] = node as u32;
+                    next_level.push(next);
+                });
             }
             entering.push(sources);
             level = next_level;
@@ -116,13 +113,10 @@ impl Reasons {
             }
             let mut next_level = Vec::new();
             for &node in &level {
-                for next in ones(learners.row(node)) {
-                    if !contains(&self.refused, next) {
-                        insert(&mut self.refused, next);
-                        self.from_source[next] = node as u32;
-                        next_level.push(next);
-                    }
-                }
+                visit_new(learners.row(node), &mut self.refused, |next| {
+                    self.from_source[next] = node as u32;
+                    next_level.push(next);
+                });
             }
             level = next_level;
             distance += 1;

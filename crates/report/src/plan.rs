@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Refusal, UsageGraph,
-    bits::{contains, count, ones},
+    bits::{contains, count},
     shown,
 };
 
@@ -75,12 +75,10 @@ pub fn plan_text(summary: &PlanSummary<'_>) -> String {
 
 fn collaborators(summary: &PlanSummary<'_>, index: usize) -> Vec<String> {
     let PlanSummary { benefit, usage, .. } = *summary;
-    let mut helpers: Vec<(usize, f64)> =
-        ones(usage.collaborators(index)).map(|from| (from, benefit.benefit(from, index))).collect();
+    let helpers = benefit.collaborators(usage, index);
     if helpers.is_empty() {
         return vec!["nobody".into()];
     }
-    helpers.sort_by(|a, b| b.1.total_cmp(&a.1));
     let named = helpers.iter().take(NAMED);
     let mut items: Vec<String> = named
         .map(|&(from, value)| {
@@ -112,10 +110,7 @@ fn alone_text(summary: &PlanSummary<'_>) -> Option<String> {
     let groups = [
         (unhelped, "nobody's data would help"),
         (rivals_only, "only competitors would help"),
-        (
-            refused,
-            "every helper competes or would bring a competitor's data along (see `--refusals`)",
-        ),
+        (refused, "every edge to it would connect competitors (see `--refusals`)"),
     ];
     let mut text = String::new();
     for (mut names, why) in groups.into_iter().filter(|(names, _)| !names.is_empty()) {

@@ -2,9 +2,10 @@
 
 use fedcompetitors_files::{Graphs, read_graphs, read_plan, write_json};
 use fedcompetitors_graphs::find_leak;
-use fedcompetitors_report::{Explanation, Verdict, leak_text};
+use fedcompetitors_report::{Explanation, Verdict};
 use serde_json::json;
 
+use super::verify::report_leak;
 use crate::{
     Failure, Outcome,
     arguments::{ExplainArguments, Format, GraphFiles},
@@ -21,9 +22,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
 
     // A plan that breaks the rule explains nothing.
     if let Some(leak) = find_leak(&competing, &plan.usage) {
-        print(|output| output.write_all(leak_text(&competing, &leak).as_bytes()))?;
-        eprintln!("hint: make the plan anew with `fedcompetitors select`");
-        return Ok(Outcome::Finding);
+        return report_leak(arguments.format, &competing, &leak);
     }
     let explanation = Explanation::of(&competing, &benefit, &plan.usage, from, to);
     let sentence = if from == to {

@@ -1,9 +1,8 @@
 //! `generate`: a random federation.
 
-use std::{fs, path::Path};
-
+use clap::{CommandFactory, error::ErrorKind};
 use fedcompetitors_files::{
-    FileError, Problem, atomically, write_benefit, write_benefit_matrix, write_competing,
+    atomically, make_folder, write_benefit, write_benefit_matrix, write_competing,
     write_competing_matrix, write_participants,
 };
 use fedcompetitors_report::plural;
@@ -11,9 +10,12 @@ use fedcompetitors_select::generate::{Shape, instance};
 
 use crate::{
     Failure, Outcome,
-    arguments::{GenerateArguments, GraphFormat},
-    output::print,
+    arguments::{Arguments, GenerateArguments, GraphFormat},
+    output::{print, shown_path},
 };
+
+/// More than these take more memory than most machines have.
+const MOST_BENEFITS: f64 = 2e8;
 
 pub fn generate(arguments: &GenerateArguments) -> Result<Outcome, Failure> {
     let shape = Shape {
@@ -21,13 +23,15 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Outcome, Failure> {
         competing_density: arguments.competing_density,
         benefit_density: arguments.benefit_density,
     };
+    let expected = f64::from(arguments.participants).powi(2) * arguments.benefit_density;
+    if expected > MOST_BENEFITS {
+        let message =
+            format!("that would be about {expected:.0} benefits, more than {MOST_BENEFITS:.0}");
+        Arguments::command().error(ErrorKind::ValueValidation, message).exit();
+    }
     let (competing, benefit) = instance(shape, arguments.seed);
     let folder = &arguments.out;
-    fs::create_dir_all(folder).map_err(|error| FileError {
-        path: folder.clone(),
-        line: None,
-        problem: Problem::Unwritable(error),
-    })?;
+    make_folder(folder)?;
     let participants = benefit.participants();
     let path = |name: &str| folder.join(name);
     atomically(&path("participants.txt"), |writer| write_participants(participants, writer))?;
@@ -46,16 +50,15 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Outcome, Failure> {
         }
     };
     print(|output| {
-        let show = |path: &Path| path.display().to_string();
         writeln!(
             output,
             "{}, {}, {}: {}, {}, {}",
             plural(participants.len(), "participant", "participants"),
             plural(competing.pairs().count(), "competing pair", "competing pairs"),
             plural(benefit.len(), "benefit", "benefits"),
-            show(&path("participants.txt")),
-            show(&competing_path),
-            show(&benefit_path),
+            shown_path(&path("participants.txt")),
+            shown_path(&competing_path),
+            shown_path(&benefit_path),
         )
     })?;
     Ok(Outcome::Done)

@@ -1,9 +1,9 @@
 //! `manual` and `completions`, made from the command line's own description.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use clap::CommandFactory;
-use fedcompetitors_files::{FileError, Problem, atomically};
+use fedcompetitors_files::{FileError, atomically, make_folder};
 
 use crate::{Failure, Outcome, arguments::Arguments, output::print};
 
@@ -22,11 +22,7 @@ pub fn manual(folder: Option<&Path>) -> Result<Outcome, Failure> {
         print(|output| clap_mangen::Man::new(command).render(output))?;
         return Ok(Outcome::Done);
     };
-    fs::create_dir_all(folder).map_err(|error| FileError {
-        path: folder.to_owned(),
-        line: None,
-        problem: Problem::Unwritable(error),
-    })?;
+    make_folder(folder)?;
     write_page(folder, &command)?;
     for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help")
     {

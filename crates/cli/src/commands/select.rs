@@ -1,6 +1,9 @@
 //! `select`: who may learn from whom.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use fedcompetitors_files::{Graphs, plan_json, read_graphs, read_participants, write_plan};
 use fedcompetitors_graphs::{bits::ones, refusals};
@@ -9,16 +12,20 @@ use fedcompetitors_select::{Plan, greedy};
 
 use crate::{
     Failure, Outcome,
-    arguments::{PlanFormat, Policy, SelectArguments},
-    output::{print, warn},
+    arguments::{GraphFiles, PlanFormat, Policy, SelectArguments},
+    output::{print, refuse_overwriting, warn},
 };
 
 pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
+    let GraphFiles { competing, benefit } = &arguments.files;
+    let mut read: Vec<&Path> = vec![competing, benefit];
+    read.extend(arguments.participants.as_deref());
+    refuse_overwriting(arguments.out.as_deref(), &read)?;
     let listed = match &arguments.participants {
         Some(path) => Some(read_participants(path)?),
         None => None,
     };
-    let graphs = read_graphs(&arguments.files.competing, &arguments.files.benefit, listed)?;
+    let graphs = read_graphs(competing, benefit, listed)?;
     graphs.warnings.iter().for_each(|warning| warn(warning));
     let plan = match arguments.policy {
         Policy::Greedy => greedy(&graphs.competing, &graphs.benefit),

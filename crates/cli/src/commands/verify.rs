@@ -11,10 +11,11 @@ use serde_json::json;
 use crate::{
     Failure, Outcome,
     arguments::{Format, VerifyArguments},
-    output::{print, warn},
+    output::{print, refuse_overwriting, shown_path, tell, warn},
 };
 
 pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
+    refuse_overwriting(arguments.certificate.as_deref(), &[&arguments.competing, &arguments.plan])?;
     let plan = read_plan(&arguments.plan)?;
     let competing = read_competing(&arguments.competing, plan.participants())?;
     if (plan.welfare - plan.benefit_sum).abs() > 1e-6 * plan.welfare.abs().max(1.0) {
@@ -25,7 +26,12 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         ));
     }
     match Certificate::prove(&competing, &plan.usage) {
-        Err(leak) => report_leak(arguments, &competing, &leak),
+        Err(leak) => {
+            if let Some(path) = arguments.certificate.as_deref().filter(|path| path.exists()) {
+                warn(&format!("{} is an older certificate, not this plan's", shown_path(path)));
+            }
+            report_leak(arguments.format, &competing, &leak)
+        }
         Ok(certificate) => match &arguments.against {
             Some(path) => {
                 let claimed = read_certificate(path, plan.participants())?;
@@ -54,12 +60,13 @@ fn report_proof(
     Ok(Outcome::Done)
 }
 
-fn report_leak(
-    arguments: &VerifyArguments,
+/// Tells of a plan that breaks the rule.
+pub fn report_leak(
+    format: Format,
     competing: &CompetingGraph,
     leak: &Leak,
 ) -> Result<Outcome, Failure> {
-    print(|output| match arguments.format {
+    print(|output| match format {
         Format::Text => output.write_all(leak_text(competing, leak).as_bytes()),
         Format::Json => {
             let name = |index: usize| competing.participants().name(index);
@@ -71,8 +78,8 @@ fn report_leak(
             )
         }
     })?;
-    eprintln!(
-        "hint: leave out one edge of this path, or make the plan anew with `fedcompetitors select`"
+    tell(
+        "hint: leave out one edge of this path, or make the plan anew with `fedcompetitors select`",
     );
     Ok(Outcome::Finding)
 }
@@ -99,8 +106,6 @@ fn check_claim(
     if flaw.is_none() {
         return Ok(Outcome::Done);
     }
-    eprintln!(
-        "hint: the plan itself keeps the rule; make its certificate with `--certificate FILE`"
-    );
+    tell("hint: the plan itself keeps the rule; make its certificate with `--certificate FILE`");
     Ok(Outcome::Finding)
 }
