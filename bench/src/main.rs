@@ -2,8 +2,10 @@
 //!
 //! `cargo run --release -p fedcompetitors-bench -- selection`
 
+mod best;
 mod record;
 mod selection;
+mod timing;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -25,12 +27,23 @@ enum Benchmark {
         #[arg(long, value_name = "N", default_value_t = 10_000)]
         largest: usize,
     },
+    /// The best plan: greedy, local search, optimal, bound and seconds, by size.
+    Optimal {
+        /// A folder to keep the raw figures in.
+        #[arg(long, value_name = "DIR")]
+        save: Option<PathBuf>,
+        /// Random instances of each shape.
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        instances: u64,
+    },
 }
 
 fn main() -> ExitCode {
-    let Benchmark::Selection { save, largest } = Benchmark::parse();
-    let measurements = selection::run(largest);
-    match save.map(|folder| record::save(&folder, "selection", &measurements)) {
+    let (name, save, measurements) = match Benchmark::parse() {
+        Benchmark::Selection { save, largest } => ("selection", save, selection::run(largest)),
+        Benchmark::Optimal { save, instances } => ("optimal", save, best::run(instances)),
+    };
+    match save.map(|folder| record::save(&folder, name, &measurements)) {
         Some(Err(error)) => {
             eprintln!("error: {error}\nhint: {}", error.hint());
             ExitCode::FAILURE

@@ -4,15 +4,17 @@
 //! Machines are noisy: everything is repeated, the twins take turns, and both the best
 //! and the middle time are printed.
 
-use std::time::Instant;
-
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph};
 use fedcompetitors_select::{
     generate::{Shape, instance},
     greedy, greedy_usage, paper,
 };
 
-use crate::{MEMORY, record::Measurement};
+use crate::{
+    MEMORY,
+    record::Measurement,
+    timing::{best, middle, timed},
+};
 
 /// Runs everything, prints a summary, returns the raw figures.
 pub fn run(largest: usize) -> Vec<Measurement> {
@@ -136,22 +138,6 @@ fn memory(
 
 fn seconds_of(what: &'static str, shape: Shape, repetition: usize, seconds: f64) -> Measurement {
     Measurement { what, shape, repetition, value: seconds, unit: "s" }
-}
-
-fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
-    let start = Instant::now();
-    let result = work();
-    (start.elapsed().as_secs_f64(), result)
-}
-
-fn best(list: &[f64]) -> f64 {
-    list.iter().copied().fold(f64::INFINITY, f64::min)
-}
-
-fn middle(list: &[f64]) -> f64 {
-    let mut sorted = list.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
 }
 
 /// The slope of log time over log size, by least squares.

@@ -1,9 +1,14 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fedcompetitors_files::MOST_PARTICIPANTS;
+use fedcompetitors_select::Effort;
 
 const AFTER_HELP: &str = "\
 Exit status: 0 done, 1 a finding (a plan that breaks the rule, a certificate that does \
@@ -26,6 +31,8 @@ pub struct Arguments {
 pub enum Command {
     /// Decide who may learn from whom.
     Select(SelectArguments),
+    /// Put the plans of all policies side by side.
+    Compare(CompareArguments),
     /// Prove that a plan keeps the rule, or show how it breaks it.
     Verify(VerifyArguments),
     /// Say why one participant may or may not learn from another.
@@ -64,8 +71,10 @@ pub struct SelectArguments {
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
     /// How to decide.
-    #[arg(long, value_enum, default_value_t = Policy::Greedy)]
-    pub policy: Policy,
+    #[arg(long, value_enum, default_value_t = PolicyName::Greedy)]
+    pub policy: PolicyName,
+    #[command(flatten)]
+    pub effort: EffortArguments,
     /// A file to write the plan to, as JSON.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -81,9 +90,55 @@ pub struct SelectArguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Policy {
+pub enum PolicyName {
     /// The paper's: participants by level of potential, each takes all it may.
     Greedy,
+    /// The largest welfare that the rule allows, with proof.
+    Optimal,
+    /// Everybody with everybody in cliques without competitors, as few as can be.
+    Cliques,
+    /// The collaboration equilibrium inside those cliques.
+    Coalitions,
+    /// Coalitions without competitors or free riders.
+    Egoists,
+    /// Everybody alone.
+    None,
+}
+
+#[derive(Debug, Args)]
+pub struct EffortArguments {
+    /// Seconds after which `optimal` stops with the best plan so far and its bound; so
+    /// does Ctrl-C.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub time_limit: f64,
+    /// `optimal` stops once no plan can be better by more than this part (0.01 = 1 %).
+    #[arg(long, value_name = "PART", default_value_t = 0.0, value_parser = probability)]
+    pub gap: f64,
+    /// The seed of `optimal`'s search.
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl EffortArguments {
+    /// The effort, beginning now.
+    pub fn effort<'a>(&self, stop: &'a AtomicBool) -> Effort<'a> {
+        let deadline = Instant::now().checked_add(Duration::from_secs_f64(self.time_limit));
+        Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    #[command(flatten)]
+    pub files: GraphFiles,
+    /// The participants, one name a line; fixes their order.
+    #[arg(long, value_name = "FILE")]
+    pub participants: Option<PathBuf>,
+    #[command(flatten)]
+    pub effort: EffortArguments,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -167,6 +222,13 @@ pub enum GraphFormat {
     Csv,
     /// competing.npy and benefit.npy, for researchers.
     Npy,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(value) if (0.0..=1e9).contains(&value) => Ok(value),
+        _ => Err("a time is a number of seconds".into()),
+    }
 }
 
 fn probability(text: &str) -> Result<f64, String> {

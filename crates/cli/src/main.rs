@@ -5,12 +5,13 @@
 
 mod arguments;
 mod commands;
+mod interrupt;
 mod output;
 
 use std::{io, process::ExitCode};
 
 use clap::Parser;
-use fedcompetitors_files::{FileError, Problem, remove_temporaries};
+use fedcompetitors_files::{FileError, Problem};
 
 use crate::{
     arguments::{Arguments, Command},
@@ -88,13 +89,10 @@ impl From<io::Error> for Failure {
 }
 
 fn main() -> ExitCode {
-    // Without a handler the program would still end, but leave half-written files.
-    let _ = ctrlc::set_handler(|| {
-        remove_temporaries();
-        std::process::exit(130);
-    });
+    interrupt::listen();
     let result = match Arguments::parse().command {
         Command::Select(arguments) => commands::select(&arguments),
+        Command::Compare(arguments) => commands::compare(&arguments),
         Command::Verify(arguments) => commands::verify(&arguments),
         Command::Explain(arguments) => commands::explain(&arguments),
         Command::Generate(arguments) => commands::generate(&arguments),

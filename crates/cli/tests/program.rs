@@ -132,6 +132,57 @@ fn refusals_can_be_left_out() {
 }
 
 #[test]
+fn the_best_plan_of_the_example() {
+    insta::assert_snapshot!(seen(&select(&["--policy", "optimal"])));
+    insta::assert_snapshot!(seen(&select(&["--policy", "cliques"])));
+    let json = select(&["--policy", "optimal", "--format", "json"]);
+    let plan: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(plan["upper_bound"], plan["welfare"]);
+}
+
+#[test]
+fn policies_are_put_side_by_side() {
+    let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
+    let desk = Desk::new();
+    let arguments = ["compare", "--competing", &competing, "--benefit", &benefit];
+    let output = desk.run(&arguments);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("proven to be the best"), "{}", text(&output.stdout));
+    let output = desk.run(&[&arguments[..], &["--format", "json"]].concat());
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let names: Vec<_> = rows.iter().map(|row| row["policy"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["optimal", "greedy", "egoists", "coalitions", "cliques", "none"]);
+    for row in rows {
+        assert_eq!(row["keeps_the_rule"], true);
+        assert!(row["welfare"].as_f64() <= Some(5.58 + 1e-9));
+    }
+}
+
+/// Told to stop, a search gives the best plan so far, with its bound.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_gives_its_best_plan() {
+    use std::process::{Command, Stdio};
+    let desk = Desk::new();
+    desk.run(&["generate", "--participants", "120", "--out", "in"]);
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
+        .current_dir(desk.0.path())
+        .args(["select", "--competing", "in/competing.csv", "--benefit", "in/benefit.csv"])
+        .args(["--policy", "optimal", "--time-limit", "600", "--format", "json", "--no-refusals"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("a whole plan");
+    assert!(plan["welfare"].as_f64() > Some(0.0));
+    assert!(plan["upper_bound"].as_f64() > plan["welfare"].as_f64());
+}
+
+#[test]
 fn a_plan_is_proven_and_its_certificate_checked() {
     let desk = Desk::new();
     desk.plan();

@@ -37,6 +37,6 @@ pub use certificate::{Certificate, Flaw, Leak, find_leak};
 pub use competing::{CompetingGraph, CompetingGraphBuilder};
 pub use error::GraphError;
 pub use participants::{Participants, ParticipantsBuilder, shown};
-pub use reach::Reachability;
+pub use reach::{Reachability, longest_chain};
 pub use reasons::{Reason, Reasons, Refusal, refusals};
 pub use usage::{UsageGraph, UsageGraphBuilder};

@@ -2,7 +2,7 @@
 
 use crate::{
     UsageGraph,
-    bits::{BitMatrix, contains, insert, ones_of_word, union, words_for},
+    bits::{BitMatrix, contains, insert, ones_of_word, union, visit_new, words_for},
 };
 
 /// For each participant the set it reaches, itself included.
@@ -38,6 +38,28 @@ impl Reachability {
     pub fn reaches(&self, a: usize, b: usize) -> bool {
         contains(self.set(a), b)
     }
+}
+
+/// Over how many edges information travels at most: the longest of all shortest ways
+/// from a participant to one that it reaches. 0 where nobody uses anybody's updates.
+pub fn longest_chain(usage: &UsageGraph) -> usize {
+    let learners = usage.learners();
+    let steps_from = |start: usize| {
+        let mut seen = vec![0; learners.row_words()];
+        insert(&mut seen, start);
+        let (mut level, mut steps) = (vec![start], 0);
+        loop {
+            let mut next_level = Vec::new();
+            for &node in &level {
+                visit_new(learners.row(node), &mut seen, |next| next_level.push(next));
+            }
+            if next_level.is_empty() {
+                return steps;
+            }
+            (level, steps) = (next_level, steps + 1);
+        }
+    };
+    (0..learners.size()).map(steps_from).max().unwrap_or(0)
 }
 
 const UNSEEN: u32 = u32::MAX;
@@ -160,6 +182,7 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Participants;
     use proptest::prelude::*;
 
     /// Warshall's closure, three plain loops: the naive twin.
@@ -202,6 +225,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_longest_chain_is_the_longest_shortest_way() {
+        let participants = Participants::numbered(5);
+        let mut usage = UsageGraph::builder(&participants);
+        assert_eq!(longest_chain(&usage.build()), 0);
+        usage = UsageGraph::builder(&participants);
+        // v1 → v2 → v3 → v4, and a short cut v1 → v3: v4 is two steps from v1 and v2.
+        for (from, to) in [(0, 1), (1, 2), (2, 3), (0, 2)] {
+            usage.add(from, to).expect("new");
+        }
+        assert_eq!(longest_chain(&usage.build()), 2);
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! Everything here turns graphs and numbers into text; nothing here computes what the
 //! text is about.
 
+mod comparison;
 mod explain;
 mod numbers;
 mod plan;
 mod proof;
 mod table;
 
+pub use comparison::{Comparison, comparison_text};
 pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text};

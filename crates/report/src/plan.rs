@@ -28,6 +28,8 @@ pub struct PlanSummary<'a> {
     pub welfare: f64,
     /// What no plan can exceed.
     pub upper_bound: f64,
+    /// What else there is to say about how it was made.
+    pub note: Option<&'a str>,
 }
 
 /// Collaborators that are named before the rest is only counted.
@@ -57,7 +59,7 @@ pub fn plan_text(summary: &PlanSummary<'_>) -> String {
     }
     let pairs = competing.pairs().count();
     let mut text = format!(
-        "Plan by policy {}: {}, {}.\n\n{}\nWelfare {} from {} of {} useful edges; no plan can exceed {}.\n",
+        "Plan by policy {}: {}, {}.\n\n{}\nWelfare {} from {} of {} useful edges; {}.\n",
         summary.policy,
         plural(participants.len(), "participant", "participants"),
         plural(pairs, "competing pair", "competing pairs"),
@@ -65,12 +67,24 @@ pub fn plan_text(summary: &PlanSummary<'_>) -> String {
         number(summary.welfare),
         usage.len(),
         benefit.len(),
-        number(summary.upper_bound),
+        bound_text(summary.welfare, summary.upper_bound),
     );
+    if let Some(note) = summary.note {
+        let _ = writeln!(text, "Note: {note}.");
+    }
     if let Some(alone) = alone_text(summary) {
         text.push_str(&alone);
     }
     text
+}
+
+/// How much better a plan could be.
+fn bound_text(welfare: f64, upper_bound: f64) -> String {
+    if upper_bound <= welfare * (1.0 + 1e-9) {
+        return "no plan has more".into();
+    }
+    let gap = 100.0 * (upper_bound - welfare) / upper_bound;
+    format!("no plan can exceed {} (this one is within {gap:.1} %)", number(upper_bound))
 }
 
 fn collaborators(summary: &PlanSummary<'_>, index: usize) -> Vec<String> {

@@ -1,22 +1,36 @@
 //! Policies: who may learn from whom, so that the rule holds.
 //!
-//! A policy takes a competing graph and a benefit graph and gives a [`Plan`].
-//! [`greedy`] is the paper's selection; [`paper`] is the same selection word for word
-//! as printed, slow and plain, the yardstick for tests and benchmarks; [`generate`]
-//! makes random instances.
+//! A [`Policy`] takes a competing graph and a benefit graph and gives a [`Plan`].
 //!
-//! ```text
-//!   competing graph ─┐
-//!                    ├─► policy ─► Plan { usage graph, welfare, upper bound }
-//!   benefit graph  ──┘
-//! ```
+//! | policy | gives |
+//! |---|---|
+//! | [`Greedy`] | the paper's selection |
+//! | [`Optimal`] | the largest welfare that the rule allows, with proof |
+//! | [`Cliques`] | everybody with everybody in as few groups without competitors as can be |
+//! | [`Coalitions`] | the collaboration equilibrium inside those groups |
+//! | [`Egoists`] | coalitions without competitors or free riders |
+//! | [`Alone`] | nothing |
+//!
+//! [`paper`] is the paper's selection word for word as printed, slow and plain, the
+//! yardstick for tests and benchmarks; [`generate`] makes random instances.
 
 pub mod generate;
 pub mod paper;
 
+mod cliques;
+mod closure;
+mod coalitions;
+mod egoists;
 mod greedy;
+mod optimal;
 mod parallel;
 mod plan;
+mod policy;
 
+pub use cliques::{CliqueCover, cliques};
+pub use coalitions::coalitions;
+pub use egoists::egoists;
 pub use greedy::{greedy, greedy_usage};
+pub use optimal::{Effort, local_search, optimal};
 pub use plan::Plan;
+pub use policy::{Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy};

@@ -15,6 +15,8 @@ pub struct Plan {
     pub welfare: f64,
     /// No plan that keeps the rule has a larger welfare.
     pub upper_bound: f64,
+    /// What else there is to say about how it was made.
+    pub note: Option<&'static str>,
 }
 
 impl Plan {
@@ -34,6 +36,6 @@ impl Plan {
         // Summed one after another: the same bits, whatever the number of threads.
         let (welfare, upper_bound) =
             sums.iter().fold((0.0, 0.0), |total, sum| (total.0 + sum.0, total.1 + sum.1));
-        Self { policy, usage, welfare, upper_bound }
+        Self { policy, usage, welfare, upper_bound, note: None }
     }
 }

@@ -1,11 +1,13 @@
 //! One module a command: read, do, print.
 
+mod compare;
 mod explain;
 mod generate;
 mod manual;
 mod select;
 mod verify;
 
+pub use compare::compare;
 pub use explain::explain;
 pub use generate::generate;
 pub use manual::{completions, manual};

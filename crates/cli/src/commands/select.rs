@@ -8,28 +8,27 @@ use std::{
 use fedcompetitors_files::{Graphs, plan_json, read_graphs, read_participants, write_plan};
 use fedcompetitors_graphs::{bits::ones, refusals};
 use fedcompetitors_report::{PlanSummary, path_text, plan_text, refusals_text};
-use fedcompetitors_select::{Plan, greedy};
+use fedcompetitors_select::{
+    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Plan, Policy,
+};
 
 use crate::{
     Failure, Outcome,
-    arguments::{GraphFiles, PlanFormat, Policy, SelectArguments},
+    arguments::{GraphFiles, PlanFormat, PolicyName, SelectArguments},
+    interrupt::while_searching,
     output::{print, refuse_overwriting, warn},
 };
 
 pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
     let GraphFiles { competing, benefit } = &arguments.files;
-    let mut read: Vec<&Path> = vec![competing, benefit];
-    read.extend(arguments.participants.as_deref());
-    refuse_overwriting(arguments.out.as_deref(), &read)?;
-    let listed = match &arguments.participants {
-        Some(path) => Some(read_participants(path)?),
-        None => None,
-    };
-    let graphs = read_graphs(competing, benefit, listed)?;
-    graphs.warnings.iter().for_each(|warning| warn(warning));
-    let plan = match arguments.policy {
-        Policy::Greedy => greedy(&graphs.competing, &graphs.benefit),
-    };
+    let mut inputs: Vec<&Path> = vec![competing, benefit];
+    inputs.extend(arguments.participants.as_deref());
+    refuse_overwriting(arguments.out.as_deref(), &inputs)?;
+    let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    let plan = while_searching(|stop| {
+        policy(arguments.policy, arguments.effort.effort(stop))
+            .plan(&graphs.competing, &graphs.benefit)
+    });
     let with_refusals = !arguments.no_refusals;
     if let Some(path) = &arguments.out {
         write_plan(path, &plan, &graphs.competing, &graphs.benefit, with_refusals)?;
@@ -42,6 +41,26 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
         PlanFormat::Csv => csv(output, &graphs, &plan, arguments.refusals),
     })?;
     Ok(Outcome::Done)
+}
+
+/// The policy of this name.
+pub fn policy(name: PolicyName, effort: Effort<'_>) -> Box<dyn Policy + '_> {
+    match name {
+        PolicyName::Greedy => Box::new(Greedy),
+        PolicyName::Optimal => Box::new(Optimal(effort)),
+        PolicyName::Cliques => Box::new(Cliques),
+        PolicyName::Coalitions => Box::new(Coalitions),
+        PolicyName::Egoists => Box::new(Egoists),
+        PolicyName::None => Box::new(Alone),
+    }
+}
+
+/// Reads both graphs and points out what looks like a mistake.
+pub fn read(files: &GraphFiles, participants: Option<&Path>) -> Result<Graphs, Failure> {
+    let listed = participants.map(read_participants).transpose()?;
+    let graphs = read_graphs(&files.competing, &files.benefit, listed)?;
+    graphs.warnings.iter().for_each(|warning| warn(warning));
+    Ok(graphs)
 }
 
 fn text(
@@ -58,6 +77,7 @@ fn text(
         usage: &plan.usage,
         welfare: plan.welfare,
         upper_bound: plan.upper_bound,
+        note: plan.note,
     };
     output.write_all(plan_text(&summary).as_bytes())?;
     if with_refusals {

@@ -1,0 +1,72 @@
+//! `compare`: the plans of all policies side by side.
+
+use std::time::Instant;
+
+use fedcompetitors_files::write_json;
+use fedcompetitors_graphs::{bits::count, find_leak, longest_chain};
+use fedcompetitors_report::{Comparison, comparison_text};
+use serde_json::{Value, json};
+
+use super::select::{policy, read};
+use crate::{
+    Failure, Outcome,
+    arguments::{CompareArguments, Format, PolicyName},
+    interrupt::while_searching,
+    output::print,
+};
+
+/// The best plan first: the others are measured by it.
+const POLICIES: [PolicyName; 6] = [
+    PolicyName::Optimal,
+    PolicyName::Greedy,
+    PolicyName::Egoists,
+    PolicyName::Coalitions,
+    PolicyName::Cliques,
+    PolicyName::None,
+];
+
+pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
+    let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    let comparisons: Vec<Comparison> = while_searching(|stop| {
+        let compared = POLICIES.iter().map(|&name| {
+            let policy = policy(name, arguments.effort.effort(stop));
+            let start = Instant::now();
+            let plan = policy.plan(&graphs.competing, &graphs.benefit);
+            let seconds = start.elapsed().as_secs_f64();
+            let usage = &plan.usage;
+            let participants = 0..usage.participants().len();
+            Comparison {
+                policy: plan.policy,
+                welfare: plan.welfare,
+                upper_bound: plan.upper_bound,
+                edges: usage.len(),
+                with_nothing: participants.filter(|&i| count(usage.collaborators(i)) == 0).count(),
+                longest_chain: longest_chain(usage),
+                seconds,
+                keeps_the_rule: find_leak(&graphs.competing, usage).is_none(),
+            }
+        });
+        compared.collect()
+    });
+    print(|output| match arguments.format {
+        Format::Text => output.write_all(comparison_text(&comparisons).as_bytes()),
+        Format::Json => {
+            write_json(output, &Value::Array(comparisons.iter().map(as_json).collect()))
+        }
+    })?;
+    let all_keep_it = comparisons.iter().all(|comparison| comparison.keeps_the_rule);
+    Ok(if all_keep_it { Outcome::Done } else { Outcome::Finding })
+}
+
+fn as_json(comparison: &Comparison) -> Value {
+    json!({
+        "policy": comparison.policy,
+        "welfare": comparison.welfare,
+        "upper_bound": comparison.upper_bound,
+        "edges": comparison.edges,
+        "with_nothing": comparison.with_nothing,
+        "longest_chain": comparison.longest_chain,
+        "seconds": comparison.seconds,
+        "keeps_the_rule": comparison.keeps_the_rule,
+    })
+}

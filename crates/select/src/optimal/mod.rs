@@ -1,0 +1,302 @@
+//! The best plan there is (policy `optimal`), with proof.
+//!
+//! Three parts work together, and one may stop at any time:
+//! [`search`] finds good plans, [`relaxation`] proves how good a plan can be at most,
+//! and branching closes what is left between the two: it takes an edge on which the
+//! relaxation cannot decide, uses it on one side, leaves it out on the other, and goes
+//! on where the bound is highest.
+
+mod problem;
+mod relaxation;
+mod search;
+mod simplex;
+
+use std::{
+    cmp::Ordering,
+    collections::BinaryHeap,
+    sync::atomic::{self, AtomicBool},
+    time::Instant,
+};
+
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
+
+use self::{
+    problem::Problem,
+    relaxation::{Fixed, bound},
+    search::{Found, Improver},
+};
+use crate::{Plan, closure::Closure, greedy_usage};
+
+/// How long to look, and how hard.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort<'a> {
+    /// Stop at this time.
+    pub deadline: Option<Instant>,
+    /// Stop as soon as this is set.
+    pub stop: Option<&'a AtomicBool>,
+    /// Stop once the bound exceeds the welfare by no more than this part of it.
+    pub gap: f64,
+    /// The seed of the search for good plans.
+    pub seed: u64,
+}
+
+impl Default for Effort<'_> {
+    fn default() -> Self {
+        Self { deadline: None, stop: None, gap: 0.0, seed: 1 }
+    }
+}
+
+impl Effort<'_> {
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.stop.is_some_and(|stop| stop.load(atomic::Ordering::Relaxed))
+    }
+}
+
+/// Rounding in sums of benefits: a bound this little above a plan's value proves it best.
+const ROUNDING: f64 = 1e-7;
+
+/// The plan of the largest welfare that the rule allows, or the best one that was found
+/// before the effort was over; `upper_bound` says how much better one could be at most.
+///
+/// Deterministic for a seed where it comes to its end.
+///
+/// # Panics
+/// If the graphs are over different participants.
+pub fn optimal(competing: &CompetingGraph, benefit: &BenefitGraph, effort: Effort<'_>) -> Plan {
+    assert_eq!(competing.participants(), benefit.participants(), "one list of participants");
+    let problem = Problem::new(competing, benefit);
+    let mut solver = Solver::new(&problem, effort);
+    solver.start_from(&greedy_usage(competing, benefit));
+    solver.solve();
+    let plan = Plan::new("optimal", competing, benefit, solver.usage());
+    // The sums of the plan and of the search may differ in their last bits.
+    let upper_bound = solver.upper.min(plan.upper_bound).max(plan.welfare);
+    let proven = solver.upper <= solver.best.value + solver.tolerance();
+    Plan { upper_bound: if proven { plan.welfare } else { upper_bound }, ..plan }
+}
+
+/// The best plan that the search for good plans finds alone, starting from the greedy
+/// one: what [`optimal`] has before it proves anything.
+///
+/// # Panics
+/// If the graphs are over different participants.
+pub fn local_search(
+    competing: &CompetingGraph,
+    benefit: &BenefitGraph,
+    effort: Effort<'_>,
+    times: usize,
+) -> Plan {
+    assert_eq!(competing.participants(), benefit.participants(), "one list of participants");
+    let problem = Problem::new(competing, benefit);
+    let mut solver = Solver::new(&problem, effort);
+    solver.start_from(&greedy_usage(competing, benefit));
+    if problem.contested > 0 {
+        solver.improve(times);
+    }
+    Plan::new("local search", competing, benefit, solver.usage())
+}
+
+struct Solver<'a> {
+    problem: &'a Problem<'a>,
+    effort: Effort<'a>,
+    improver: Improver<'a>,
+    best: Found,
+    upper: f64,
+    /// The highest bound of a part that needed no closer look.
+    passed_over: f64,
+}
+
+/// A part of the decisions that is still to be looked at.
+struct Part {
+    upper: f64,
+    fixed: Vec<Fixed>,
+    used: Vec<f64>,
+    ways: Vec<Vec<u32>>,
+    /// When it was made: of equal bounds the newer part first, which goes deep.
+    number: usize,
+}
+
+impl<'a> Solver<'a> {
+    fn new(problem: &'a Problem<'a>, effort: Effort<'a>) -> Self {
+        let improver = Improver::new(problem, effort);
+        let best = improver.found(vec![false; problem.contested]);
+        Self { problem, effort, improver, best, upper: problem.total(), passed_over: 0.0 }
+    }
+
+    fn start_from(&mut self, usage: &UsageGraph) {
+        let edges = &self.problem.edges[..self.problem.contested];
+        let used = edges.iter().map(|edge| usage.uses(edge.from, edge.to)).collect();
+        self.consider(self.improver.found(used));
+    }
+
+    /// The best plan's usage graph.
+    fn usage(&self) -> UsageGraph {
+        let mut closure = Closure::new(self.problem.competing);
+        let used = self.best.used.iter().copied().chain(std::iter::repeat(true));
+        for (edge, _) in self.problem.edges.iter().zip(used).filter(|(_, used)| *used) {
+            closure.add(edge.from, edge.to);
+        }
+        closure.usage()
+    }
+
+    fn consider(&mut self, found: Found) {
+        if found.value > self.best.value {
+            self.best = found;
+        }
+    }
+
+    fn tolerance(&self) -> f64 {
+        ROUNDING * self.best.value.max(1e-3)
+    }
+
+    /// A bound that is not above this needs no closer look.
+    fn enough(&self) -> f64 {
+        self.best.value + (self.effort.gap * self.best.value).max(self.tolerance())
+    }
+
+    fn solve(&mut self) {
+        if self.problem.contested == 0 {
+            self.upper = self.best.value;
+            return;
+        }
+        self.improve(300);
+        let open = vec![Fixed::Open; self.problem.contested];
+        let effort = self.effort;
+        let mut stop = || effort.is_over();
+        let Some(root) = bound(self.problem, &open, &[], self.enough(), &mut stop) else {
+            unreachable!("nothing is fixed yet");
+        };
+        self.upper = root.upper;
+        let (solved, used) = (root.solved, root.used.clone());
+        self.round(&used, 30);
+        self.improve(if solved { 500 } else { usize::MAX });
+        if solved {
+            let part = Part { upper: root.upper, fixed: open, used, ways: root.ways, number: 0 };
+            self.branch(part);
+        }
+    }
+
+    /// Looks for better plans near the best one.
+    fn improve(&mut self, times: usize) {
+        let mut current = self.best.clone();
+        for time in 0..times {
+            if self.upper <= self.enough() || self.effort.is_over() {
+                return;
+            }
+            let next = self.improver.disturb(&current);
+            // Equals are taken, to wander; now and then the way leads back to the best.
+            if next.value >= current.value {
+                current = next.clone();
+            }
+            self.consider(next);
+            if time % 200 == 199 {
+                current = self.best.clone();
+            }
+        }
+    }
+
+    /// Plans that take first what the relaxation uses most.
+    fn round(&mut self, used: &[f64], times: usize) {
+        for time in 0..times {
+            let shuffle = if time == 0 { 1e-9 } else { 0.02 * time as f64 };
+            let order = self.improver.by_weight(|at| used[at], shuffle);
+            let found = self.improver.fill(order.into_iter());
+            self.consider(found);
+        }
+    }
+
+    fn branch(&mut self, root: Part) {
+        let mut parts = BinaryHeap::from([root]);
+        let mut number = 0;
+        while let Some(part) = parts.pop() {
+            self.upper = part.upper.max(self.passed_over);
+            if part.upper <= self.enough() || self.effort.is_over() {
+                return;
+            }
+            let Some(edge) = self.undecided(&part) else {
+                // The relaxation uses every edge wholly or not at all: it is a plan.
+                let used = part.used.iter().map(|&used| used > 0.5).collect();
+                let found = self.improver.found(used);
+                self.consider(found);
+                continue;
+            };
+            for choice in [Fixed::LeftOut, Fixed::Used] {
+                let mut fixed = part.fixed.clone();
+                fixed[edge] = choice;
+                if !self.follow(&mut fixed) {
+                    continue;
+                }
+                let effort = self.effort;
+                let mut stop = || effort.is_over();
+                let enough = self.enough();
+                let Some(child) = bound(self.problem, &fixed, &part.ways, enough, &mut stop) else {
+                    continue;
+                };
+                number += 1;
+                let upper = child.upper.min(part.upper);
+                if number % 8 == 0 {
+                    self.round(&child.used, 3);
+                }
+                if upper <= self.enough() {
+                    self.passed_over = self.passed_over.max(upper);
+                } else {
+                    let used = child.used;
+                    parts.push(Part { upper, fixed, used, ways: child.ways, number });
+                }
+            }
+        }
+        self.upper = self.best.value.max(self.passed_over);
+    }
+
+    /// The edge on which the relaxation is least decided, weighed by its value.
+    fn undecided(&self, part: &Part) -> Option<usize> {
+        let doubt = |at: &usize| part.used[*at].min(1.0 - part.used[*at]);
+        (0..self.problem.contested)
+            .filter(|at| part.fixed[*at] == Fixed::Open && doubt(at) > 1e-5)
+            .max_by(|a, b| {
+                let weight = |at: &usize| doubt(at) * self.problem.edges[*at].value;
+                weight(a).total_cmp(&weight(b)).then(b.cmp(a))
+            })
+    }
+
+    /// Draws the conclusions from what is fixed: an edge that the used ones forbid is
+    /// left out. `false` if the used ones break the rule themselves.
+    fn follow(&self, fixed: &mut [Fixed]) -> bool {
+        let mut closure = Closure::new(self.problem.competing);
+        for (at, edge) in self.problem.edges[..self.problem.contested].iter().enumerate() {
+            if fixed[at] == Fixed::Used {
+                if !closure.admits(edge.from, edge.to) {
+                    return false;
+                }
+                closure.add(edge.from, edge.to);
+            }
+        }
+        for (at, edge) in self.problem.edges[..self.problem.contested].iter().enumerate() {
+            if fixed[at] == Fixed::Open && !closure.admits(edge.from, edge.to) {
+                fixed[at] = Fixed::LeftOut;
+            }
+        }
+        true
+    }
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Part {}
+
+impl PartialOrd for Part {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Part {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.upper.total_cmp(&other.upper).then(self.number.cmp(&other.number))
+    }
+}

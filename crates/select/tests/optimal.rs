@@ -1,0 +1,106 @@
+//! The best plan: against golden answers, exhaustive search, and the greedy plan.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Case, instances};
+use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph};
+use fedcompetitors_select::{
+    Effort,
+    generate::{Shape, instance},
+    greedy, optimal,
+};
+use proptest::prelude::*;
+
+#[test]
+fn golden_cases_have_the_welfare_of_an_independent_implementation() {
+    for case in Case::all() {
+        let (competing, benefit) = case.graphs();
+        let plan = optimal(&competing, &benefit, Effort::default());
+        assert!(
+            (plan.welfare - case.optimal_welfare).abs() < 1e-6,
+            "{}: {}",
+            case.title,
+            plan.welfare
+        );
+        assert!((plan.upper_bound - plan.welfare).abs() < 1e-9, "{}", case.title);
+        assert!(Certificate::prove(&competing, &plan.usage).is_ok());
+    }
+}
+
+/// The largest welfare, by trying every set of edges that keeps the rule.
+fn exhaustive(competing: &CompetingGraph, benefit: &BenefitGraph) -> f64 {
+    let count = competing.participants().len();
+    let edges: Vec<(usize, usize, f64)> = (0..count)
+        .flat_map(|to| benefit.helpers(to).map(move |(from, value)| (from, to, value)))
+        .collect();
+    let reaches: Vec<u8> = (0..count).map(|i| 1 << i).collect();
+    let rivals: Vec<u8> = (0..count)
+        .map(|i| (0..count).filter(|&j| competing.competes(i, j)).map(|j| 1 << j).sum())
+        .collect();
+    best_of(&edges, &reaches, &rivals)
+}
+
+fn best_of(edges: &[(usize, usize, f64)], reaches: &[u8], rivals: &[u8]) -> f64 {
+    let Some((&(from, to, value), rest)) = edges.split_first() else {
+        return 0.0;
+    };
+    let without = best_of(rest, reaches, rivals);
+    let with_edge: Vec<u8> = reaches
+        .iter()
+        .map(|&set| if set >> from & 1 == 1 { set | reaches[to] } else { set })
+        .collect();
+    if with_edge.iter().zip(rivals).any(|(set, rivals)| set & rivals != 0) {
+        return without;
+    }
+    without.max(value + best_of(rest, &with_edge, rivals))
+}
+
+/// Too large for the simplex method: still a plan, a bound that is none too low, in time.
+#[test]
+fn a_large_instance_gets_a_plan_and_a_bound_within_its_time() {
+    let shape = Shape { participants: 300, competing_density: 0.1, benefit_density: 0.3 };
+    let (competing, benefit) = instance(shape, 1);
+    let deadline = Some(Instant::now() + Duration::from_secs(2));
+    let plan = optimal(&competing, &benefit, Effort { deadline, ..Effort::default() });
+    assert!(Certificate::prove(&competing, &plan.usage).is_ok());
+    let greedy = greedy(&competing, &benefit);
+    assert!(plan.welfare >= greedy.welfare);
+    assert!(plan.welfare <= plan.upper_bound && plan.upper_bound < greedy.upper_bound);
+}
+
+/// Asked for one hundredth, it may stop there, and says so.
+#[test]
+fn a_gap_is_kept() {
+    let shape = Shape { participants: 24, competing_density: 0.2, benefit_density: 0.5 };
+    for seed in 0..5 {
+        let (competing, benefit) = instance(shape, seed);
+        let exact = optimal(&competing, &benefit, Effort::default());
+        let plan = optimal(&competing, &benefit, Effort { gap: 0.01, ..Effort::default() });
+        assert!(plan.upper_bound >= exact.welfare - 1e-6, "seed {seed}");
+        assert!(plan.upper_bound <= plan.welfare * 1.01 + 1e-6, "seed {seed}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn nothing_is_better_among_all_plans(lists in instances(5)) {
+        let (competing, benefit) = lists.graphs();
+        let plan = optimal(&competing, &benefit, Effort::default());
+        prop_assert!((plan.welfare - exhaustive(&competing, &benefit)).abs() < 1e-9);
+        prop_assert!((plan.upper_bound - plan.welfare).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_plan_keeps_the_rule_and_is_never_below_greedy(lists in instances(14)) {
+        let (competing, benefit) = lists.graphs();
+        let plan = optimal(&competing, &benefit, Effort::default());
+        prop_assert!(Certificate::prove(&competing, &plan.usage).is_ok());
+        prop_assert!(plan.welfare >= greedy(&competing, &benefit).welfare - 1e-9);
+        prop_assert!(plan.upper_bound >= plan.welfare);
+        prop_assert_eq!(&plan, &optimal(&competing, &benefit, Effort::default()));
+    }
+}
