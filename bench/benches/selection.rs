@@ -3,6 +3,7 @@
 use divan::{Bencher, black_box};
 use fedcompetitors_graphs::{Certificate, refusals};
 use fedcompetitors_select::{
+    Setting,
     generate::{Shape, instance},
     greedy, paper,
 };
@@ -18,7 +19,7 @@ fn shape(participants: usize) -> Shape {
 #[divan::bench(args = [50, 200, 1000])]
 fn select(bencher: Bencher, participants: usize) {
     let (competing, benefit) = instance(shape(participants), 1);
-    bencher.bench(|| greedy(black_box(&competing), black_box(&benefit)));
+    bencher.bench(|| greedy(Setting::new(black_box(&competing), black_box(&benefit))));
 }
 
 #[divan::bench(args = [50, 200])]
@@ -30,13 +31,13 @@ fn select_word_for_word(bencher: Bencher, participants: usize) {
 #[divan::bench(args = [50, 200, 1000])]
 fn prove(bencher: Bencher, participants: usize) {
     let (competing, benefit) = instance(shape(participants), 1);
-    let plan = greedy(&competing, &benefit);
+    let plan = greedy(Setting::new(&competing, &benefit));
     bencher.bench(|| Certificate::prove(black_box(&competing), black_box(&plan.usage)));
 }
 
 #[divan::bench(args = [50, 200, 1000])]
 fn give_every_reason(bencher: Bencher, participants: usize) {
     let (competing, benefit) = instance(shape(participants), 1);
-    let plan = greedy(&competing, &benefit);
-    bencher.bench(|| refusals(black_box(&competing), &benefit, &plan.usage).count());
+    let plan = greedy(Setting::new(&competing, &benefit));
+    bencher.bench(|| refusals(black_box(&competing), &benefit, &plan.usage, None).count());
 }

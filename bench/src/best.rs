@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use fedcompetitors_select::{
-    Effort,
+    Effort, Setting,
     generate::{Shape, instance},
     greedy, local_search, optimal,
 };
@@ -77,12 +77,13 @@ pub fn run(instances: u64) -> Vec<Measurement> {
 /// Greedy's and local search's part of the best welfare, that welfare, its gap, seconds.
 fn measure(shape: Shape, seed: u64, limit: u64, measurements: &mut Vec<Measurement>) -> [f64; 5] {
     let (competing, benefit) = instance(shape, seed);
-    let start = greedy(&competing, &benefit).welfare;
+    let start = greedy(Setting::new(&competing, &benefit)).welfare;
     let effort = Effort { seed, ..Effort::default() };
-    let local = local_search(&competing, &benefit, effort, 300).welfare;
+    let local = local_search(Setting::new(&competing, &benefit), effort, 300).welfare;
     let deadline = Instant::now() + Duration::from_secs(limit);
-    let (seconds, plan) =
-        timed(|| optimal(&competing, &benefit, Effort { deadline: Some(deadline), ..effort }));
+    let (seconds, plan) = timed(|| {
+        optimal(Setting::new(&competing, &benefit), Effort { deadline: Some(deadline), ..effort })
+    });
     let gap = plan.upper_bound / plan.welfare - 1.0;
     let figures = [
         ("greedy", start, "welfare"),

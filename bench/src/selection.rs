@@ -6,6 +6,7 @@
 
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph};
 use fedcompetitors_select::{
+    Setting,
     generate::{Shape, instance},
     greedy, greedy_usage, paper,
 };
@@ -47,7 +48,7 @@ fn against_the_paper(shape: Shape, measurements: &mut Vec<Measurement>) {
         literal.push(seconds);
         measurements.push(seconds_of("paper word for word", shape, repetition, seconds));
         for within in 0..9 {
-            let (seconds, same) = timed(|| greedy_usage(&competing, &benefit));
+            let (seconds, same) = timed(|| greedy_usage(Setting::new(&competing, &benefit)));
             assert_eq!(same, usage, "the twins must agree");
             fast.push(seconds);
             measurements.push(seconds_of(
@@ -101,7 +102,7 @@ fn once(
     repetition: usize,
     measurements: &mut Vec<Measurement>,
 ) -> [f64; 3] {
-    let (select, plan) = timed(|| greedy(competing, benefit));
+    let (select, plan) = timed(|| greedy(Setting::new(competing, benefit)));
     let (prove, certificate) = timed(|| Certificate::prove(competing, &plan.usage));
     let certificate = certificate.expect("the plan keeps the rule");
     let (check, result) = timed(|| certificate.check(competing, &plan.usage));
@@ -122,7 +123,7 @@ fn memory(
 ) -> f64 {
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
-    let plan = greedy(competing, benefit);
+    let plan = greedy(Setting::new(competing, benefit));
     let held = MEMORY.peak_usage() - before;
     drop(plan);
     let bits = held as f64 * 8.0 / (shape.participants as f64).powi(2);

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let here = Path::new("here");
     if let Ok(graphs) = parse_graphs((here, &b"a,b\nx,y\ny,z\n"[..]), (here, bytes), None) {
-        let plan = fedcompetitors_select::greedy(&graphs.competing, &graphs.benefit);
+        let plan = fedcompetitors_select::greedy(fedcompetitors_select::Setting::new(&graphs.competing, &graphs.benefit));
         assert!(Certificate::prove(&graphs.competing, &plan.usage).is_ok());
     }
 });

@@ -33,6 +33,14 @@ pub enum Command {
     Select(SelectArguments),
     /// Put the plans of all policies side by side.
     Compare(CompareArguments),
+    /// Plan anew with participants who join (or return).
+    Join(JoinArguments),
+    /// Plan anew without participants who leave.
+    Leave(JoinArguments),
+    /// Plan anew after two participants have declared that they compete.
+    Declare(DeclareArguments),
+    /// Plan anew, with benefits estimated anew or another policy.
+    Replan(ChangeArguments),
     /// Prove that a plan keeps the rule, or show how it breaks it.
     Verify(VerifyArguments),
     /// Say why one participant may or may not learn from another.
@@ -125,6 +133,52 @@ impl EffortArguments {
         let deadline = Instant::now().checked_add(Duration::from_secs_f64(self.time_limit));
         Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed }
     }
+}
+
+#[derive(Debug, Args)]
+pub struct ChangeArguments {
+    /// The plan so far, with its provenance.
+    #[arg(long, value_name = "FILE")]
+    pub plan: PathBuf,
+    #[command(flatten)]
+    pub files: GraphFiles,
+    /// How to decide.
+    #[arg(long, value_enum, default_value_t = PolicyName::Greedy)]
+    pub policy: PolicyName,
+    #[command(flatten)]
+    pub effort: EffortArguments,
+    /// A file to write the new plan to; it may be that of the old one.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Nobody has trained by the plan so far: nothing has flowed along it.
+    #[arg(long)]
+    pub untrained: bool,
+    /// A participant that begins again from its own data, so that its model carries
+    /// nobody else's; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub restart: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct JoinArguments {
+    #[command(flatten)]
+    pub change: ChangeArguments,
+    /// Who.
+    #[arg(required = true)]
+    pub names: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct DeclareArguments {
+    #[command(flatten)]
+    pub change: ChangeArguments,
+    /// Who declares it.
+    pub a: String,
+    /// With whom.
+    pub b: String,
 }
 
 #[derive(Debug, Args)]

@@ -93,6 +93,10 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Select(arguments) => commands::select(&arguments),
         Command::Compare(arguments) => commands::compare(&arguments),
+        Command::Join(arguments) => commands::join(&arguments),
+        Command::Leave(arguments) => commands::leave(&arguments),
+        Command::Declare(arguments) => commands::declare(&arguments),
+        Command::Replan(arguments) => commands::replan(&arguments),
         Command::Verify(arguments) => commands::verify(&arguments),
         Command::Explain(arguments) => commands::explain(&arguments),
         Command::Generate(arguments) => commands::generate(&arguments),

@@ -6,8 +6,8 @@ use std::{
 };
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, Reason, Refusal,
-    UsageGraph, refusals,
+    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, Provenance,
+    Reason, Refusal, UsageGraph, bits::ones, refusals,
 };
 use fedcompetitors_select::Plan;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
@@ -33,6 +33,17 @@ pub struct StatedPlan {
     pub welfare: f64,
     /// The sum of the benefits that it states for its edges.
     pub benefit_sum: f64,
+    /// What had flowed before it, where anything had.
+    pub past: Option<Past>,
+}
+
+/// What had flowed before a plan was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Past {
+    /// Whose data each participant's model carried.
+    pub provenance: Provenance,
+    /// Those who had left; others may still carry their data.
+    pub left: Vec<usize>,
 }
 
 impl StatedPlan {
@@ -56,6 +67,10 @@ struct PlanText<'a> {
     _upper_bound: f64,
     #[serde(borrow, default)]
     refused: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    provenance: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    left: Vec<&'a RawValue>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -66,6 +81,13 @@ struct EdgeText {
     /// Somebody who adds an edge by hand may not know it.
     #[serde(default)]
     benefit: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "what a participant carries")]
+struct CarriedText {
+    participant: String,
+    carries: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -137,53 +159,81 @@ pub fn parse_plan(path: &Path, text: &str) -> Result<StatedPlan, FileError> {
             participants.find(name).map_err(|error| document.refuse(raw, error))?;
         }
     }
-    Ok(StatedPlan { policy: plan.policy, usage: usage.build(), welfare: plan.welfare, benefit_sum })
+    let past = read_past(&document, &participants, plan.provenance, &plan.left)?;
+    Ok(StatedPlan {
+        policy: plan.policy,
+        usage: usage.build(),
+        welfare: plan.welfare,
+        benefit_sum,
+        past,
+    })
+}
+
+fn read_past(
+    document: &Document<'_>,
+    participants: &Participants,
+    provenance: Option<Vec<&RawValue>>,
+    left: &[&RawValue],
+) -> Result<Option<Past>, FileError> {
+    if provenance.is_none() && left.is_empty() {
+        return Ok(None);
+    }
+    let find =
+        |raw, name: &str| participants.find(name).map_err(|error| document.refuse(raw, error));
+    let mut past = Past { provenance: Provenance::own(participants), left: Vec::new() };
+    for raw in provenance.unwrap_or_default() {
+        let carried: CarriedText = document.entry(raw)?;
+        let owner = find(raw, &carried.participant)?;
+        for name in &carried.carries {
+            past.provenance.add(owner, find(raw, name)?);
+        }
+    }
+    for &raw in left {
+        let name: String = document.entry(raw)?;
+        past.left.push(find(raw, &name)?);
+    }
+    Ok(Some(past))
+}
+
+/// A plan to write, with what its reasons need.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanDocument<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Who competes with whom.
+    pub competing: &'a CompetingGraph,
+    /// Who would help whom.
+    pub benefit: &'a BenefitGraph,
+    /// What had flowed before.
+    pub past: Option<&'a Past>,
+    /// Are the refused edges listed with their reasons? There may be millions.
+    pub with_refusals: bool,
 }
 
 /// Writes a plan to a file, whole or not at all.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_plan(
-    path: &Path,
-    plan: &Plan,
-    competing: &CompetingGraph,
-    benefit: &BenefitGraph,
-    with_refusals: bool,
-) -> Result<(), FileError> {
-    atomically(path, |writer| plan_json(writer, plan, competing, benefit, with_refusals))
+pub fn write_plan(path: &Path, document: &PlanDocument<'_>) -> Result<(), FileError> {
+    atomically(path, |writer| plan_json(writer, document))
 }
 
 /// Writes a plan as JSON: each participant's collaborators in listed order of the
 /// participants, the best collaborator first.
 ///
-/// The refusals are worked out on the way, one participant at a time, as there may be
-/// millions; without them the field is left out.
+/// The refusals are worked out on the way, one participant at a time.
 ///
 /// # Errors
 /// If the writer fails.
-pub fn plan_json(
-    writer: &mut dyn Write,
-    plan: &Plan,
-    competing: &CompetingGraph,
-    benefit: &BenefitGraph,
-    with_refusals: bool,
-) -> io::Result<()> {
-    json::to_writer(writer, &PlanView { plan, competing, benefit, with_refusals })
+pub fn plan_json(writer: &mut dyn Write, document: &PlanDocument<'_>) -> io::Result<()> {
+    json::to_writer(writer, document)
 }
 
-struct PlanView<'a> {
-    plan: &'a Plan,
-    competing: &'a CompetingGraph,
-    benefit: &'a BenefitGraph,
-    with_refusals: bool,
-}
-
-impl Serialize for PlanView<'_> {
+impl Serialize for PlanDocument<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let participants = self.benefit.participants();
-        let fields = if self.with_refusals { 7 } else { 6 };
-        let mut object = serializer.serialize_struct("plan", fields)?;
+        // JSON needs no exact number of fields, only whether there are any.
+        let mut object = serializer.serialize_struct("plan", 9)?;
         object.serialize_field("format", FORMAT)?;
         object.serialize_field("policy", self.plan.policy)?;
         object.serialize_field("participants", &List(|| participants.names()))?;
@@ -192,16 +242,22 @@ impl Serialize for PlanView<'_> {
         object.serialize_field("upper_bound", &self.plan.upper_bound)?;
         if self.with_refusals {
             let refused = || {
-                refusals(self.competing, self.benefit, &self.plan.usage)
+                let history = self.past.map(|past| &past.provenance);
+                refusals(self.competing, self.benefit, &self.plan.usage, history)
                     .map(|refusal| RefusalView::new(participants, &refusal))
             };
             object.serialize_field("refused", &List(refused))?;
+        }
+        if let Some(past) = self.past {
+            object.serialize_field("provenance", &List(|| carried(past)))?;
+            let left = || past.left.iter().map(|&index| participants.name(index));
+            object.serialize_field("left", &List(left))?;
         }
         object.end()
     }
 }
 
-impl PlanView<'_> {
+impl PlanDocument<'_> {
     fn edges(&self) -> impl Iterator<Item = EdgeView<'_>> {
         let participants = self.benefit.participants();
         (0..participants.len()).flat_map(move |to| {
@@ -213,6 +269,22 @@ impl PlanView<'_> {
             })
         })
     }
+}
+
+/// Whose data each participant carries, for those who carry more than their own.
+fn carried(past: &Past) -> impl Iterator<Item = CarriedView<'_>> {
+    let participants = past.provenance.participants();
+    participants.names().enumerate().filter_map(move |(owner, participant)| {
+        let others = ones(past.provenance.carried(owner)).filter(|&other| other != owner);
+        let carries: Vec<&str> = others.map(|other| participants.name(other)).collect();
+        (!carries.is_empty()).then_some(CarriedView { participant, carries })
+    })
+}
+
+#[derive(Serialize)]
+struct CarriedView<'a> {
+    participant: &'a str,
+    carries: Vec<&'a str>,
 }
 
 /// A list that is made while it is written.

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use fedcompetitors_files::{
-    parse_certificate, parse_graphs, parse_participants, parse_plan, plan_json, write_benefit,
-    write_benefit_matrix, write_certificate, write_competing, write_competing_matrix,
-    write_participants,
+    Past, PlanDocument, parse_certificate, parse_graphs, parse_participants, parse_plan, plan_json,
+    write_benefit, write_benefit_matrix, write_certificate, write_competing,
+    write_competing_matrix, write_participants,
 };
-use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph, Participants};
-use fedcompetitors_select::greedy;
+use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph, Participants, Provenance};
+use fedcompetitors_select::{Setting, greedy};
 use proptest::prelude::*;
 
 /// Names of any text: separators, quotes, line breaks, other scripts.
@@ -78,13 +78,28 @@ proptest! {
     }
 
     #[test]
-    fn plans_and_certificates_come_back((competing, benefit) in graphs(), with_refusals: bool) {
-        let plan = greedy(&competing, &benefit);
+    fn plans_and_certificates_come_back(
+        (competing, benefit) in graphs(),
+        with_refusals: bool,
+        with_past: bool,
+        carried in prop::collection::vec((0_usize..9, 0_usize..9), 0..6),
+    ) {
+        let plan = greedy(Setting::new(&competing, &benefit));
         let mut text = Vec::new();
-        plan_json(&mut text, &plan, &competing, &benefit, with_refusals).expect("to memory");
+        let mut provenance = Provenance::own(benefit.participants());
+        for (owner, other) in carried {
+            provenance.add(owner % benefit.participants().len(), other % benefit.participants().len());
+        }
+        let past = Past { provenance, left: vec![0] };
+        let past = with_past.then_some(past);
+        let document = PlanDocument {
+            plan: &plan, competing: &competing, benefit: &benefit, past: past.as_ref(), with_refusals,
+        };
+        plan_json(&mut text, &document).expect("to memory");
         let text = String::from_utf8(text).expect("UTF-8");
         let stated = parse_plan(Path::new(HERE), &text).expect("valid");
         prop_assert_eq!(&stated.usage, &plan.usage);
+        prop_assert_eq!(&stated.past, &past);
         prop_assert_eq!(stated.welfare.to_bits(), plan.welfare.to_bits());
         prop_assert!((stated.benefit_sum - plan.welfare).abs() < 1e-9);
 

@@ -68,6 +68,19 @@ impl BenefitGraph {
         &self.levels
     }
 
+    /// The same graph without the edges to and from these participants.
+    #[must_use]
+    pub fn without(&self, absent: &[usize]) -> Self {
+        let mut builder = Self::builder(&self.participants);
+        for to in (0..self.participants.len()).filter(|to| !absent.contains(to)) {
+            for (from, value) in self.helpers(to).filter(|(from, _)| !absent.contains(from)) {
+                // A part of a valid graph is valid.
+                builder.edges.push((from as u32, to as u32, value));
+            }
+        }
+        builder.build()
+    }
+
     /// What `to` would get if it had every edge that `allowed` admits, summed in listed
     /// order.
     pub fn received(&self, to: usize, allowed: impl Fn(usize) -> bool) -> f64 {

@@ -4,7 +4,7 @@
 //! graph alone, and its check is three short conditions that anyone can program anew.
 
 use crate::{
-    CompetingGraph, Participants, Reachability, UsageGraph,
+    CompetingGraph, Participants, Provenance, Reachability, UsageGraph,
     bits::{BitMatrix, common_ones, contains, insert, intersects, is_subset, ones, visit_new},
     participants::shown,
 };
@@ -185,6 +185,38 @@ pub fn find_leak(competing: &CompetingGraph, usage: &UsageGraph) -> Option<Leak>
     same_participants(competing, usage);
     let learners = usage.learners();
     shortest_leak(competing, &learners, &Reachability::along(&learners))
+}
+
+/// A way by which a participant's data would come to a competitor, given what models
+/// carry from before: the first step of the path is of the past, the others are edges of
+/// the usage graph (none, if the competitor carries the data already).
+///
+/// # Panics
+/// If the graphs and the history are over different participants.
+pub fn find_breach(
+    competing: &CompetingGraph,
+    usage: &UsageGraph,
+    history: &Provenance,
+) -> Option<Leak> {
+    let participants = same_participants(competing, usage);
+    let later = history.after(usage);
+    let breaches: Vec<(usize, usize)> = later.breaches(competing).collect();
+    let &(owner, rival) = breaches.first()?;
+    let learners = usage.learners();
+    let mut goal = vec![0; learners.row_words()];
+    insert(&mut goal, owner);
+    let way = |carrier: usize| {
+        if carrier == owner {
+            return Some(vec![owner]);
+        }
+        shortest_path(&learners, carrier, &goal, usize::MAX)
+    };
+    let carriers = (0..participants.len()).filter(|&carrier| history.carries(carrier, rival));
+    let mut path = carriers.filter_map(way).min_by_key(Vec::len)?;
+    if path[0] != rival {
+        path.insert(0, rival);
+    }
+    Some(Leak { path, pairs: breaches.len() })
 }
 
 fn same_participants<'a>(competing: &'a CompetingGraph, usage: &UsageGraph) -> &'a Participants {

@@ -44,6 +44,19 @@ impl CompetingGraph {
         self.either_way.row(a)
     }
 
+    /// The same graph after `a` has declared that it competes with `b`.
+    ///
+    /// # Errors
+    /// If a participant is said to compete with itself.
+    pub fn declared(&self, a: usize, b: usize) -> Result<Self, GraphError> {
+        let mut builder = CompetingGraphBuilder {
+            participants: self.participants.clone(),
+            reports: self.reports.clone(),
+        };
+        builder.report(a, b)?;
+        Ok(builder.build())
+    }
+
     /// Every competing pair once, as (lower, higher) index, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (0..self.participants.len())

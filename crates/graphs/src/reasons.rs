@@ -1,7 +1,7 @@
 //! Why an edge had to be refused: whom it would connect, and how.
 
 use crate::{
-    BenefitGraph, CompetingGraph, UsageGraph,
+    BenefitGraph, CompetingGraph, Provenance, UsageGraph,
     bits::{BitMatrix, contains, insert, ones, visit_new},
 };
 
@@ -13,6 +13,32 @@ pub struct Reason {
     pub path: Vec<usize>,
     /// `path[helper]` → `path[helper + 1]` is the refused edge.
     pub helper: usize,
+    /// Is the first step no edge of the plan but one of the past: the second on the path
+    /// carries the data of the first from before?
+    pub from_before: bool,
+}
+
+/// What flows, and what has flowed.
+#[derive(Debug)]
+pub struct Flows {
+    learners: BitMatrix,
+    /// Row `p`: those who carry the data of `p` from before, itself included.
+    carriers: Option<BitMatrix>,
+}
+
+impl Flows {
+    /// Along a usage graph, and as a history says.
+    pub fn new(usage: &UsageGraph, history: Option<&Provenance>) -> Self {
+        let count = usage.participants().len();
+        let carriers = history.map(|history| {
+            let mut carried = BitMatrix::new(count);
+            for owner in 0..count {
+                carried.row_mut(owner).copy_from_slice(history.carried(owner));
+            }
+            carried.transposed()
+        });
+        Self { learners: usage.learners(), carriers }
+    }
 }
 
 impl Reason {
@@ -43,27 +69,29 @@ pub struct Reasons {
     toward_rival: Vec<u32>,
     /// For each p the nearest q.
     rival: Vec<u32>,
-    /// For each j the node before on the way from p; `NOBODY` where j is a p itself.
+    /// For each j the node before on the way from p; `NOBODY` where the way begins.
     from_source: Vec<u32>,
+    /// Where a way begins, the p whose data is carried there.
+    origin: Vec<u32>,
     /// Those j from whom the receiver may not learn.
     refused: Vec<u64>,
 }
 
 impl Reasons {
     /// The reasons against edges into `receiver`, given what is used already.
-    ///
-    /// `learners` is [`UsageGraph::learners`]; the caller keeps it over many receivers.
-    pub fn against(competing: &CompetingGraph, learners: &BitMatrix, receiver: usize) -> Self {
+    pub fn against(competing: &CompetingGraph, flows: &Flows, receiver: usize) -> Self {
+        let learners = &flows.learners;
         let count = learners.size();
         let mut reasons = Self {
             receiver,
             toward_rival: vec![NOBODY; count],
             rival: vec![NOBODY; count],
             from_source: vec![NOBODY; count],
+            origin: vec![NOBODY; count],
             refused: vec![0; learners.row_words()],
         };
         let entering = reasons.search_rivals(competing, learners);
-        reasons.search_helpers(learners, &entering);
+        reasons.search_helpers(flows, &entering);
         reasons
     }
 
@@ -100,15 +128,24 @@ impl Reasons {
     }
 
     /// Forward from those who have a competitor behind the receiver.
-    fn search_helpers(&mut self, learners: &BitMatrix, entering: &[Vec<usize>]) {
+    fn search_helpers(&mut self, flows: &Flows, entering: &[Vec<usize>]) {
+        let learners = &flows.learners;
         let mut level: Vec<usize> = Vec::new();
         let mut distance = 0;
         while distance < entering.len() || !level.is_empty() {
             // Those already reached this way keep their parent: both ways are equally long.
             for &source in entering.get(distance).map_or(&[][..], |sources| sources) {
-                if !contains(&self.refused, source) {
-                    insert(&mut self.refused, source);
-                    level.push(source);
+                let mut begin = |at: usize| {
+                    self.origin[at] = source as u32;
+                    level.push(at);
+                };
+                match &flows.carriers {
+                    Some(carriers) => visit_new(carriers.row(source), &mut self.refused, begin),
+                    None if contains(&self.refused, source) => {}
+                    None => {
+                        insert(&mut self.refused, source);
+                        begin(source);
+                    }
                 }
             }
             let mut next_level = Vec::new();
@@ -139,17 +176,22 @@ impl Reasons {
             node = self.from_source[node] as usize;
             path.push(node);
         }
+        let origin = self.origin[node] as usize;
+        let from_before = origin != node;
+        if from_before {
+            path.push(origin);
+        }
         path.reverse();
         let helper = path.len() - 1;
         let mut behind = Vec::new();
-        let mut node = self.rival[node] as usize;
+        let mut node = self.rival[origin] as usize;
         while node != self.receiver {
             behind.push(node);
             node = self.toward_rival[node] as usize;
         }
         path.push(self.receiver);
         path.extend(behind.into_iter().rev());
-        Some(Reason { path, helper })
+        Some(Reason { path, helper, from_before })
     }
 }
 
@@ -176,14 +218,15 @@ pub fn refusals<'a>(
     competing: &'a CompetingGraph,
     benefit: &'a BenefitGraph,
     usage: &'a UsageGraph,
+    history: Option<&Provenance>,
 ) -> impl Iterator<Item = Refusal> + 'a {
     assert_eq!(competing.participants(), usage.participants(), "one list of participants");
     assert_eq!(benefit.participants(), usage.participants(), "one list of participants");
-    let learners = usage.learners();
+    let flows = Flows::new(usage, history);
     (0..usage.participants().len()).flat_map(move |to| {
         let left_out: Vec<_> =
             benefit.helpers(to).filter(|&(from, _)| !usage.uses(from, to)).collect();
-        let reasons = (!left_out.is_empty()).then(|| Reasons::against(competing, &learners, to));
+        let reasons = (!left_out.is_empty()).then(|| Reasons::against(competing, &flows, to));
         left_out.into_iter().map(move |(from, benefit)| Refusal {
             from,
             to,

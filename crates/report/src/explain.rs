@@ -1,6 +1,8 @@
 //! Why an edge is in a plan or not, in a sentence.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Reason, Reasons, UsageGraph, shown};
+use fedcompetitors_graphs::{
+    BenefitGraph, CompetingGraph, Flows, Provenance, Reason, Reasons, UsageGraph, shown,
+};
 
 use crate::{number, path_text, reason_path_text, reporters_text};
 
@@ -36,11 +38,12 @@ impl Explanation {
         competing: &CompetingGraph,
         benefit: &BenefitGraph,
         usage: &UsageGraph,
+        history: Option<&Provenance>,
         from: usize,
         to: usize,
     ) -> Self {
         let value = benefit.benefit(from, to);
-        let reason = || Reasons::against(competing, &usage.learners(), to).reason(from);
+        let reason = || Reasons::against(competing, &Flows::new(usage, history), to).reason(from);
         let verdict = if usage.uses(from, to) {
             Verdict::Used
         } else if let Some(reason) = reason() {
@@ -121,11 +124,15 @@ impl Explanation {
         let (before, after) = reason.path.split_at(reason.helper + 1);
         let mut used = Vec::new();
         if before.len() > 1 {
-            used.push(format!(
-                "{} already carries the data of {} ({})",
-                name(self.from),
-                name(before[0]),
+            let way = if reason.from_before && before.len() == 2 {
+                "from before".to_owned()
+            } else {
                 path_text(participants, before)
+            };
+            used.push(format!(
+                "{} already carries the data of {} ({way})",
+                name(self.from),
+                name(before[0])
             ));
         }
         if after.len() > 1 {

@@ -3,6 +3,7 @@
 //! Everything here turns graphs and numbers into text; nothing here computes what the
 //! text is about.
 
+mod change;
 mod comparison;
 mod explain;
 mod numbers;
@@ -10,6 +11,7 @@ mod plan;
 mod proof;
 mod table;
 
+pub use change::{Change, breaches_text, change_text};
 pub use comparison::{Comparison, comparison_text};
 pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};
@@ -26,7 +28,13 @@ pub fn path_text(participants: &Participants, path: &[usize]) -> String {
 /// A reason's path by name, the refused edge marked.
 pub fn reason_path_text(participants: &Participants, reason: &Reason) -> String {
     let (before, after) = reason.path.split_at(reason.helper + 1);
-    format!("{} → (refused) → {}", path_text(participants, before), path_text(participants, after))
+    let after = path_text(participants, after);
+    if reason.from_before {
+        let origin = shown(participants.name(before[0]));
+        let before = path_text(participants, &before[1..]);
+        return format!("{origin} → (before) → {before} → (refused) → {after}");
+    }
+    format!("{} → (refused) → {after}", path_text(participants, before))
 }
 
 /// Who said that two participants compete.

@@ -1,9 +1,11 @@
 //! A usage graph that grows edge by edge and knows at once which edge may be added.
 
 use fedcompetitors_graphs::{
-    CompetingGraph, Participants, UsageGraph,
+    Participants, UsageGraph,
     bits::{BitMatrix, insert, intersects, ones, union},
 };
+
+use crate::Setting;
 
 /// The usage graph so far, and what follows from it.
 #[derive(Clone)]
@@ -14,6 +16,8 @@ pub struct Closure {
     /// Row `i`: those whom `i` reaches, itself included.
     reached: BitMatrix,
     /// Row `i`: those who reach `i`, itself included.
+    sources: BitMatrix,
+    /// Row `i`: those whose data `i` carries: what its sources carried before.
     carried: BitMatrix,
     /// Row `i`: the competitors of those whom `i` reaches.
     hostile: BitMatrix,
@@ -21,19 +25,26 @@ pub struct Closure {
 
 impl Closure {
     /// Nobody uses anybody's updates yet.
-    pub fn new(competing: &CompetingGraph) -> Self {
-        let participants = competing.participants().clone();
+    pub fn new(setting: &Setting<'_>) -> Self {
+        let participants = setting.participants().clone();
         let count = participants.len();
         let mut reached = BitMatrix::new(count);
         let mut hostile = BitMatrix::new(count);
         for i in 0..count {
             reached.set(i, i);
-            hostile.row_mut(i).copy_from_slice(competing.competitors(i));
+            hostile.row_mut(i).copy_from_slice(setting.competing.competitors(i));
+        }
+        let mut carried = reached.clone();
+        if let Some(history) = setting.history {
+            for i in 0..count {
+                carried.row_mut(i).copy_from_slice(history.carried(i));
+            }
         }
         Self {
             participants,
             collaborators: BitMatrix::new(count),
-            carried: reached.clone(),
+            sources: reached.clone(),
+            carried,
             reached,
             hostile,
         }
@@ -50,14 +61,16 @@ impl Closure {
         if self.reached.get(from, to) {
             return;
         }
+        let carried = self.carried.row(from).to_vec();
         let (gained, hostile) = (self.reached.row(to).to_vec(), self.hostile.row(to).to_vec());
-        let sources = self.carried.row(from).to_vec();
+        let sources = self.sources.row(from).to_vec();
         for source in ones(&sources) {
             union(self.reached.row_mut(source), &gained);
             union(self.hostile.row_mut(source), &hostile);
         }
         for target in ones(&gained) {
-            union(self.carried.row_mut(target), &sources);
+            union(self.sources.row_mut(target), &sources);
+            union(self.carried.row_mut(target), &carried);
         }
     }
 

@@ -38,15 +38,12 @@ use fedcompetitors_graphs::{
 };
 use rayon::prelude::*;
 
-use crate::{Plan, parallel::PARALLEL_FROM};
+use crate::{Plan, Setting, closure::Closure, parallel::PARALLEL_FROM};
 
 /// The paper's plan.
 ///
 /// The result is inclusion-maximal: reachability only grows, so an edge refused once
 /// stays refused. The same graphs give the same plan, whatever the number of threads.
-///
-/// # Panics
-/// If the graphs are over different participants.
 ///
 /// # Example
 /// A chain between two rivals: `a` has more to give than `b`, so `a`'s turn comes first,
@@ -57,6 +54,7 @@ use crate::{Plan, parallel::PARALLEL_FROM};
 /// ```
 /// ```
 /// use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
+/// use fedcompetitors_select::Setting;
 ///
 /// let participants = Participants::new(["a", "b", "c"])?;
 /// let mut competing = CompetingGraph::builder(&participants);
@@ -64,21 +62,45 @@ use crate::{Plan, parallel::PARALLEL_FROM};
 /// let mut benefit = BenefitGraph::builder(&participants);
 /// benefit.add(0, 1, 0.3)?;
 /// benefit.add(1, 2, 0.2)?;
-/// let plan = fedcompetitors_select::greedy(&competing.build(), &benefit.build());
+/// let (competing, benefit) = (competing.build(), benefit.build());
+/// let plan = fedcompetitors_select::greedy(Setting::new(&competing, &benefit));
 /// assert_eq!(plan.usage.edges().collect::<Vec<_>>(), [(0, 1)]);
 /// # Ok::<(), fedcompetitors_graphs::GraphError>(())
 /// ```
-pub fn greedy(competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-    Plan::new("greedy", competing, benefit, greedy_usage(competing, benefit))
+pub fn greedy(setting: Setting<'_>) -> Plan {
+    Plan::new("greedy", &setting, greedy_usage(setting))
 }
 
 /// The paper's usage graph alone, without its welfare and the bound.
-///
-/// # Panics
-/// If the graphs are over different participants.
-pub fn greedy_usage(competing: &CompetingGraph, benefit: &BenefitGraph) -> UsageGraph {
-    assert_eq!(competing.participants(), benefit.participants(), "one list of participants");
-    Turns::new(competing, benefit).run()
+pub fn greedy_usage(setting: Setting<'_>) -> UsageGraph {
+    match setting.history {
+        None if setting.everybody_is_there() => {
+            Turns::new(setting.competing, setting.benefit).run()
+        }
+        _ => with_history(&setting),
+    }
+}
+
+/// The same selection where models carry data from before: turn by turn, edge by edge.
+/// The observations above don't hold, as those who wait for their turn have a past.
+fn with_history(setting: &Setting<'_>) -> UsageGraph {
+    let mut closure = Closure::new(setting);
+    for i in order_of_turns(setting.benefit) {
+        for (j, _) in setting.benefit.helpers(i as usize) {
+            if setting.admits_alone(j, i as usize) && closure.admits(j, i as usize) {
+                closure.add(j, i as usize);
+            }
+        }
+    }
+    closure.usage()
+}
+
+/// By level of potential, highest first; ties stay in listed order.
+fn order_of_turns(benefit: &BenefitGraph) -> Vec<u32> {
+    let levels = benefit.level_of_potential();
+    let mut order: Vec<u32> = (0..levels.len() as u32).collect();
+    order.sort_by(|&a, &b| levels[b as usize].total_cmp(&levels[a as usize]));
+    order
 }
 
 /// Turns in a batch: the bits of a word.
@@ -134,10 +156,7 @@ struct Batch {
 impl<'a> Turns<'a> {
     fn new(competing: &CompetingGraph, benefit: &'a BenefitGraph) -> Self {
         let count = benefit.participants().len();
-        let levels = benefit.level_of_potential();
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        // A stable sort: ties stay in listed order.
-        order.sort_by(|&a, &b| levels[b as usize].total_cmp(&levels[a as usize]));
+        let order = order_of_turns(benefit);
         let mut turn = vec![0; count];
         for (at, &participant) in order.iter().enumerate() {
             turn[participant as usize] = at as u32;

@@ -1,6 +1,7 @@
 //! Policies: who may learn from whom, so that the rule holds.
 //!
-//! A [`Policy`] takes a competing graph and a benefit graph and gives a [`Plan`].
+//! A [`Policy`] takes a [`Setting`] (who competes, who would help whom, what has flowed so
+//! far) and gives a [`Plan`].
 //!
 //! | policy | gives |
 //! |---|---|
@@ -26,6 +27,7 @@ mod optimal;
 mod parallel;
 mod plan;
 mod policy;
+mod setting;
 
 pub use cliques::{CliqueCover, cliques};
 pub use coalitions::coalitions;
@@ -34,3 +36,4 @@ pub use greedy::{greedy, greedy_usage};
 pub use optimal::{Effort, local_search, optimal};
 pub use plan::Plan;
 pub use policy::{Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy};
+pub use setting::Setting;

@@ -1,8 +1,8 @@
 //! What a policy decides.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::contains};
+use fedcompetitors_graphs::{UsageGraph, bits::contains};
 
-use crate::parallel::map_participants;
+use crate::{Setting, parallel::map_participants};
 
 /// Who may learn from whom, and what that is worth.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,16 +21,12 @@ pub struct Plan {
 
 impl Plan {
     /// The plan with this usage graph, its welfare summed, with the bound that needs
-    /// no search: every benefit between participants that don't compete.
-    pub fn new(
-        policy: &'static str,
-        competing: &CompetingGraph,
-        benefit: &BenefitGraph,
-        usage: UsageGraph,
-    ) -> Self {
+    /// no search: every benefit that an edge could bring if it were the only one.
+    pub fn new(policy: &'static str, setting: &Setting<'_>, usage: UsageGraph) -> Self {
+        let benefit = setting.benefit;
         let sums = map_participants(usage.participants().len(), |to| {
-            let (used, rivals) = (usage.collaborators(to), competing.competitors(to));
-            let most = benefit.received(to, |from| !contains(rivals, from));
+            let used = usage.collaborators(to);
+            let most = benefit.received(to, |from| setting.admits_alone(from, to));
             (benefit.received(to, |from| contains(used, from)), most)
         });
         // Summed one after another: the same bits, whatever the number of threads.

@@ -1,8 +1,8 @@
 //! What all policies have in common.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
+use fedcompetitors_graphs::UsageGraph;
 
-use crate::{Effort, Plan, coalitions, egoists, greedy, optimal};
+use crate::{Effort, Plan, Setting, closure::Closure, coalitions, egoists, greedy, optimal};
 
 /// A way to decide who may learn from whom. Every plan keeps the rule.
 pub trait Policy {
@@ -10,10 +10,7 @@ pub trait Policy {
     fn name(&self) -> &'static str;
 
     /// Decides.
-    ///
-    /// # Panics
-    /// If the graphs are over different participants.
-    fn plan(&self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan;
+    fn plan(&self, setting: &Setting<'_>) -> Plan;
 }
 
 /// Everybody learns alone.
@@ -46,9 +43,9 @@ impl Policy for Alone {
         "none"
     }
 
-    fn plan(&self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-        let usage = UsageGraph::builder(benefit.participants()).build();
-        Plan::new(self.name(), competing, benefit, usage)
+    fn plan(&self, setting: &Setting<'_>) -> Plan {
+        let usage = UsageGraph::builder(setting.participants()).build();
+        Plan::new(self.name(), setting, usage)
     }
 }
 
@@ -57,8 +54,8 @@ impl Policy for Greedy {
         "greedy"
     }
 
-    fn plan(&self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-        greedy(competing, benefit)
+    fn plan(&self, setting: &Setting<'_>) -> Plan {
+        greedy(*setting)
     }
 }
 
@@ -67,8 +64,8 @@ impl Policy for Optimal<'_> {
         "optimal"
     }
 
-    fn plan(&self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-        optimal(competing, benefit, self.0)
+    fn plan(&self, setting: &Setting<'_>) -> Plan {
+        optimal(*setting, self.0)
     }
 }
 
@@ -77,16 +74,10 @@ impl Policy for Cliques {
         "cliques"
     }
 
-    fn plan(&self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-        let cover = crate::cliques(competing);
-        let mut usage = UsageGraph::builder(benefit.participants());
-        for clique in &cover.cliques {
-            for (from, to) in pairs(clique) {
-                usage.add(from, to).expect("each pair once");
-            }
-        }
-        let plan = Plan::new(self.name(), competing, benefit, usage.build());
-        Plan { note: Some(cover.note()), ..plan }
+    fn plan(&self, setting: &Setting<'_>) -> Plan {
+        let cover = crate::cliques(setting.competing);
+        let usage = inside(setting, &cover.cliques, |_, _| true);
+        Plan { note: Some(cover.note()), ..Plan::new(self.name(), setting, usage) }
     }
 }
 
@@ -95,11 +86,13 @@ impl Policy for Coalitions {
         "coalitions"
     }
 
-    fn plan(&self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-        let cover = crate::cliques(competing);
+    fn plan(&self, setting: &Setting<'_>) -> Plan {
+        let benefit = setting.benefit;
+        let cover = crate::cliques(setting.competing);
         let coalitions = cover.cliques.iter().flat_map(|clique| coalitions(benefit, clique));
-        let usage = inside(benefit, &coalitions.collect::<Vec<_>>());
-        Plan { note: Some(cover.note()), ..Plan::new(self.name(), competing, benefit, usage) }
+        let coalitions: Vec<_> = coalitions.collect();
+        let usage = inside(setting, &coalitions, |from, to| benefit.benefit(from, to) > 0.0);
+        Plan { note: Some(cover.note()), ..Plan::new(self.name(), setting, usage) }
     }
 }
 
@@ -108,21 +101,33 @@ impl Policy for Egoists {
         "egoists"
     }
 
-    fn plan(&self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-        let usage = inside(benefit, &egoists(competing, benefit));
-        Plan::new(self.name(), competing, benefit, usage)
+    fn plan(&self, setting: &Setting<'_>) -> Plan {
+        let benefit = setting.benefit;
+        let coalitions = egoists(setting.competing, benefit);
+        let usage = inside(setting, &coalitions, |from, to| benefit.benefit(from, to) > 0.0);
+        Plan::new(self.name(), setting, usage)
     }
 }
 
-/// The useful edges inside groups.
-fn inside(benefit: &BenefitGraph, groups: &[Vec<usize>]) -> UsageGraph {
-    let mut usage = UsageGraph::builder(benefit.participants());
-    for group in groups {
-        for (from, to) in pairs(group).filter(|&(from, to)| benefit.benefit(from, to) > 0.0) {
-            usage.add(from, to).expect("each pair once");
+/// The wanted edges inside groups, as far as the rule allows them: where models carry
+/// data from before, even a group without competitors may not share everything. The most
+/// useful edges come first.
+fn inside(
+    setting: &Setting<'_>,
+    groups: &[Vec<usize>],
+    wanted: impl Fn(usize, usize) -> bool,
+) -> UsageGraph {
+    let mut edges: Vec<(usize, usize)> = groups.iter().flat_map(|group| pairs(group)).collect();
+    edges.retain(|&(from, to)| wanted(from, to));
+    let value = |edge: &(usize, usize)| setting.benefit.benefit(edge.0, edge.1);
+    edges.sort_by(|a, b| value(b).total_cmp(&value(a)));
+    let mut closure = Closure::new(setting);
+    for (from, to) in edges {
+        if setting.admits_alone(from, to) && closure.admits(from, to) {
+            closure.add(from, to);
         }
     }
-    usage.build()
+    closure.usage()
 }
 
 /// Every ordered pair of two different members.

@@ -5,9 +5,10 @@ mod common;
 
 use common::{Case, Lists, instances};
 use fedcompetitors_graphs::{
-    BenefitGraph, Certificate, CompetingGraph, Reasons, UsageGraph, find_leak, refusals,
+    BenefitGraph, Certificate, CompetingGraph, Flows, Reasons, UsageGraph, find_leak, refusals,
 };
 use fedcompetitors_select::{
+    Setting,
     generate::{Shape, instance},
     greedy, paper,
 };
@@ -23,7 +24,7 @@ fn golden_cases_have_the_answers_of_an_independent_implementation() {
     assert!(cases.len() >= 14);
     for case in cases {
         let (competing, benefit) = case.graphs();
-        let plan = greedy(&competing, &benefit);
+        let plan = greedy(Setting::new(&competing, &benefit));
         assert_eq!(plan.usage, case.greedy_usage(), "{}", case.title);
         assert!(close(plan.welfare, case.greedy.welfare), "{}: {}", case.title, plan.welfare);
         assert!(plan.upper_bound >= case.optimal_welfare - 1e-9, "{}", case.title);
@@ -49,7 +50,7 @@ fn the_papers_own_instances_keep_the_rule() {
                     .collect(),
             };
             let (competing, benefit) = lists.graphs();
-            let plan = greedy(&competing, &benefit);
+            let plan = greedy(Setting::new(&competing, &benefit));
             assert_eq!(plan.usage, paper::literal(&competing, &benefit));
             assert!(Certificate::prove(&competing, &plan.usage).is_ok());
             assert!(!plan.usage.is_empty());
@@ -74,7 +75,7 @@ fn large_instances_equal_the_paper_word_for_word() {
         for seed in 0..3 {
             let shape = Shape { participants, competing_density, benefit_density };
             let (competing, benefit) = instance(shape, seed);
-            let plan = greedy(&competing, &benefit);
+            let plan = greedy(Setting::new(&competing, &benefit));
             assert_eq!(plan.usage, paper::literal(&competing, &benefit), "{shape:?} seed {seed}");
         }
     }
@@ -87,7 +88,7 @@ fn one_thread_and_two_give_the_same_plan() {
     let (competing, benefit) = instance(shape, 9);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        pool.install(|| greedy(&competing, &benefit))
+        pool.install(|| greedy(Setting::new(&competing, &benefit)))
     };
     let plan = with(1);
     assert_eq!(plan, with(2));
@@ -135,7 +136,7 @@ fn by_searching(competing: &CompetingGraph, benefit: &BenefitGraph) -> UsageGrap
 }
 
 fn assert_maximal(competing: &CompetingGraph, benefit: &BenefitGraph, usage: &UsageGraph) {
-    for refusal in refusals(competing, benefit, usage) {
+    for refusal in refusals(competing, benefit, usage, None) {
         assert!(refusal.because.is_some(), "{} → {} could be added", refusal.from, refusal.to);
     }
 }
@@ -201,7 +202,7 @@ proptest! {
             benefit_density: 0.4 * help.powi(3),
         };
         let (competing, benefit) = instance(shape, seed);
-        prop_assert_eq!(greedy(&competing, &benefit).usage, by_searching(&competing, &benefit));
+        prop_assert_eq!(greedy(Setting::new(&competing, &benefit)).usage, by_searching(&competing, &benefit));
     }
 }
 
@@ -211,7 +212,7 @@ proptest! {
     #[test]
     fn each_step_is_the_best_one_there_is(lists in instances(6)) {
         let (competing, benefit) = lists.graphs();
-        let plan = greedy(&competing, &benefit);
+        let plan = greedy(Setting::new(&competing, &benefit));
         let mut expected = by_exhaustive_steps(&competing, &benefit);
         expected.sort_by_key(|&(from, to)| (to, from));
         prop_assert_eq!(plan.usage.edges().collect::<Vec<_>>(), expected);
@@ -220,13 +221,13 @@ proptest! {
     #[test]
     fn the_fast_code_equals_the_paper(lists in instances(24)) {
         let (competing, benefit) = lists.graphs();
-        prop_assert_eq!(greedy(&competing, &benefit).usage, paper::literal(&competing, &benefit));
+        prop_assert_eq!(greedy(Setting::new(&competing, &benefit)).usage, paper::literal(&competing, &benefit));
     }
 
     #[test]
     fn the_rule_holds_and_nothing_can_be_added(lists in instances(40)) {
         let (competing, benefit) = lists.graphs();
-        let plan = greedy(&competing, &benefit);
+        let plan = greedy(Setting::new(&competing, &benefit));
         prop_assert!(keeps_the_rule(&competing, &plan.usage.edges().collect::<Vec<_>>()));
         let certificate = Certificate::prove(&competing, &plan.usage).expect("the rule holds");
         prop_assert_eq!(certificate.check(&competing, &plan.usage), Ok(()));
@@ -246,9 +247,9 @@ proptest! {
     #[test]
     fn each_refusal_names_a_real_path_between_competitors(lists in instances(30)) {
         let (competing, benefit) = lists.graphs();
-        let plan = greedy(&competing, &benefit);
+        let plan = greedy(Setting::new(&competing, &benefit));
         let mut named = 0;
-        for refusal in refusals(&competing, &benefit, &plan.usage) {
+        for refusal in refusals(&competing, &benefit, &plan.usage, None) {
             let reason = refusal.because.expect("greedy leaves out nothing without a reason");
             let (p, q) = reason.pair();
             prop_assert!(competing.competes(p, q));
@@ -269,10 +270,10 @@ proptest! {
     #[test]
     fn reasons_are_shortest(lists in instances(12)) {
         let (competing, benefit) = lists.graphs();
-        let plan = greedy(&competing, &benefit);
-        let learners = plan.usage.learners();
+        let plan = greedy(Setting::new(&competing, &benefit));
+        let flows = Flows::new(&plan.usage, None);
         for to in 0..lists.count {
-            let reasons = Reasons::against(&competing, &learners, to);
+            let reasons = Reasons::against(&competing, &flows, to);
             for from in (0..lists.count).filter(|&from| from != to && !plan.usage.uses(from, to)) {
                 let mut with = UsageGraph::builder(plan.usage.participants());
                 for (a, b) in plan.usage.edges().chain([(from, to)]) {
@@ -296,9 +297,9 @@ proptest! {
         levels.sort_by(f64::total_cmp);
         // Ties are broken by the listed order, which relabelling changes.
         prop_assume!(levels.windows(2).all(|pair| pair[0] < pair[1]));
-        let plan = greedy(&competing, &benefit);
+        let plan = greedy(Setting::new(&competing, &benefit));
         let (competing, benefit) = lists.graphs_renamed(|index| places[index]);
-        let renamed = greedy(&competing, &benefit);
+        let renamed = greedy(Setting::new(&competing, &benefit));
         let mut expected: Vec<_> = plan.usage.edges().map(|(a, b)| (places[a], places[b])).collect();
         expected.sort_by_key(|&(from, to)| (to, from));
         prop_assert_eq!(renamed.usage.edges().collect::<Vec<_>>(), expected);

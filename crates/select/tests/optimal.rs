@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use common::{Case, instances};
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph};
 use fedcompetitors_select::{
-    Effort,
+    Effort, Setting,
     generate::{Shape, instance},
     greedy, optimal,
 };
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 fn golden_cases_have_the_welfare_of_an_independent_implementation() {
     for case in Case::all() {
         let (competing, benefit) = case.graphs();
-        let plan = optimal(&competing, &benefit, Effort::default());
+        let plan = optimal(Setting::new(&competing, &benefit), Effort::default());
         assert!(
             (plan.welfare - case.optimal_welfare).abs() < 1e-6,
             "{}: {}",
@@ -63,9 +63,10 @@ fn a_large_instance_gets_a_plan_and_a_bound_within_its_time() {
     let shape = Shape { participants: 300, competing_density: 0.1, benefit_density: 0.3 };
     let (competing, benefit) = instance(shape, 1);
     let deadline = Some(Instant::now() + Duration::from_secs(2));
-    let plan = optimal(&competing, &benefit, Effort { deadline, ..Effort::default() });
+    let plan =
+        optimal(Setting::new(&competing, &benefit), Effort { deadline, ..Effort::default() });
     assert!(Certificate::prove(&competing, &plan.usage).is_ok());
-    let greedy = greedy(&competing, &benefit);
+    let greedy = greedy(Setting::new(&competing, &benefit));
     assert!(plan.welfare >= greedy.welfare);
     assert!(plan.welfare <= plan.upper_bound && plan.upper_bound < greedy.upper_bound);
 }
@@ -76,8 +77,9 @@ fn a_gap_is_kept() {
     let shape = Shape { participants: 24, competing_density: 0.2, benefit_density: 0.5 };
     for seed in 0..5 {
         let (competing, benefit) = instance(shape, seed);
-        let exact = optimal(&competing, &benefit, Effort::default());
-        let plan = optimal(&competing, &benefit, Effort { gap: 0.01, ..Effort::default() });
+        let exact = optimal(Setting::new(&competing, &benefit), Effort::default());
+        let plan =
+            optimal(Setting::new(&competing, &benefit), Effort { gap: 0.01, ..Effort::default() });
         assert!(plan.upper_bound >= exact.welfare - 1e-6, "seed {seed}");
         assert!(plan.upper_bound <= plan.welfare * 1.01 + 1e-6, "seed {seed}");
     }
@@ -89,7 +91,7 @@ proptest! {
     #[test]
     fn nothing_is_better_among_all_plans(lists in instances(5)) {
         let (competing, benefit) = lists.graphs();
-        let plan = optimal(&competing, &benefit, Effort::default());
+        let plan = optimal(Setting::new(&competing, &benefit), Effort::default());
         prop_assert!((plan.welfare - exhaustive(&competing, &benefit)).abs() < 1e-9);
         prop_assert!((plan.upper_bound - plan.welfare).abs() < 1e-9);
     }
@@ -97,10 +99,10 @@ proptest! {
     #[test]
     fn the_plan_keeps_the_rule_and_is_never_below_greedy(lists in instances(14)) {
         let (competing, benefit) = lists.graphs();
-        let plan = optimal(&competing, &benefit, Effort::default());
+        let plan = optimal(Setting::new(&competing, &benefit), Effort::default());
         prop_assert!(Certificate::prove(&competing, &plan.usage).is_ok());
-        prop_assert!(plan.welfare >= greedy(&competing, &benefit).welfare - 1e-9);
+        prop_assert!(plan.welfare >= greedy(Setting::new(&competing, &benefit)).welfare - 1e-9);
         prop_assert!(plan.upper_bound >= plan.welfare);
-        prop_assert_eq!(&plan, &optimal(&competing, &benefit, Effort::default()));
+        prop_assert_eq!(&plan, &optimal(Setting::new(&competing, &benefit), Effort::default()));
     }
 }

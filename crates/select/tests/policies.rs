@@ -5,8 +5,8 @@ mod common;
 use common::{Case, Lists, instances};
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph};
 use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Policy, cliques, coalitions,
-    egoists,
+    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Policy, Setting, cliques,
+    coalitions, egoists,
 };
 use proptest::prelude::*;
 
@@ -109,7 +109,7 @@ fn every_policy_keeps_the_rule_on_the_golden_cases() {
     for case in Case::all() {
         let (competing, benefit) = case.graphs();
         for policy in all_policies() {
-            let plan = policy.plan(&competing, &benefit);
+            let plan = policy.plan(&Setting::new(&competing, &benefit));
             assert_eq!(plan.policy, policy.name());
             let proof = Certificate::prove(&competing, &plan.usage);
             assert!(proof.is_ok(), "{} on {}", policy.name(), case.title);
@@ -147,9 +147,9 @@ proptest! {
     #[test]
     fn every_policy_keeps_the_rule(lists in instances(12)) {
         let (competing, benefit) = lists.graphs();
-        let best = Optimal(Effort::default()).plan(&competing, &benefit).welfare;
+        let best = Optimal(Effort::default()).plan(&Setting::new(&competing, &benefit)).welfare;
         for policy in all_policies() {
-            let plan = policy.plan(&competing, &benefit);
+            let plan = policy.plan(&Setting::new(&competing, &benefit));
             prop_assert!(Certificate::prove(&competing, &plan.usage).is_ok(), "{}", policy.name());
             prop_assert!(plan.welfare <= best + 1e-9, "{}", policy.name());
             prop_assert!(plan.welfare <= plan.upper_bound + 1e-9, "{}", policy.name());

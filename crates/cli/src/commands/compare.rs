@@ -5,6 +5,7 @@ use std::time::Instant;
 use fedcompetitors_files::write_json;
 use fedcompetitors_graphs::{bits::count, find_leak, longest_chain};
 use fedcompetitors_report::{Comparison, comparison_text};
+use fedcompetitors_select::Setting;
 use serde_json::{Value, json};
 
 use super::select::{policy, read};
@@ -31,7 +32,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
         let compared = POLICIES.iter().map(|&name| {
             let policy = policy(name, arguments.effort.effort(stop));
             let start = Instant::now();
-            let plan = policy.plan(&graphs.competing, &graphs.benefit);
+            let plan = policy.plan(&Setting::new(&graphs.competing, &graphs.benefit));
             let seconds = start.elapsed().as_secs_f64();
             let usage = &plan.usage;
             let participants = 0..usage.participants().len();

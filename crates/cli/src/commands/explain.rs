@@ -24,7 +24,8 @@ pub fn explain(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     if let Some(leak) = find_leak(&competing, &plan.usage) {
         return report_leak(arguments.format, &competing, &leak);
     }
-    let explanation = Explanation::of(&competing, &benefit, &plan.usage, from, to);
+    let history = plan.past.as_ref().map(|past| &past.provenance);
+    let explanation = Explanation::of(&competing, &benefit, &plan.usage, history, from, to);
     let sentence = if from == to {
         "Everybody learns from its own data; no plan is needed for that.".to_owned()
     } else {

@@ -1,5 +1,6 @@
 //! One module a command: read, do, print.
 
+mod change;
 mod compare;
 mod explain;
 mod generate;
@@ -7,6 +8,7 @@ mod manual;
 mod select;
 mod verify;
 
+pub use change::{declare, join, leave, replan};
 pub use compare::compare;
 pub use explain::explain;
 pub use generate::generate;

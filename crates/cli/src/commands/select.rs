@@ -5,11 +5,13 @@ use std::{
     path::Path,
 };
 
-use fedcompetitors_files::{Graphs, plan_json, read_graphs, read_participants, write_plan};
+use fedcompetitors_files::{
+    Graphs, PlanDocument, plan_json, read_graphs, read_participants, write_plan,
+};
 use fedcompetitors_graphs::{bits::ones, refusals};
 use fedcompetitors_report::{PlanSummary, path_text, plan_text, refusals_text};
 use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Plan, Policy,
+    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Plan, Policy, Setting,
 };
 
 use crate::{
@@ -27,17 +29,21 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
     let plan = while_searching(|stop| {
         policy(arguments.policy, arguments.effort.effort(stop))
-            .plan(&graphs.competing, &graphs.benefit)
+            .plan(&Setting::new(&graphs.competing, &graphs.benefit))
     });
-    let with_refusals = !arguments.no_refusals;
+    let document = PlanDocument {
+        plan: &plan,
+        competing: &graphs.competing,
+        benefit: &graphs.benefit,
+        past: None,
+        with_refusals: !arguments.no_refusals,
+    };
     if let Some(path) = &arguments.out {
-        write_plan(path, &plan, &graphs.competing, &graphs.benefit, with_refusals)?;
+        write_plan(path, &document)?;
     }
     print(|output| match arguments.format {
         PlanFormat::Text => text(output, &graphs, &plan, arguments.refusals),
-        PlanFormat::Json => {
-            plan_json(output, &plan, &graphs.competing, &graphs.benefit, with_refusals)
-        }
+        PlanFormat::Json => plan_json(output, &document),
         PlanFormat::Csv => csv(output, &graphs, &plan, arguments.refusals),
     })?;
     Ok(Outcome::Done)
@@ -81,7 +87,7 @@ fn text(
     };
     output.write_all(plan_text(&summary).as_bytes())?;
     if with_refusals {
-        let refused = refusals_text(competing, refusals(competing, benefit, &plan.usage));
+        let refused = refusals_text(competing, refusals(competing, benefit, &plan.usage, None));
         write!(output, "\n{refused}")?;
     }
     Ok(())
@@ -107,7 +113,7 @@ fn csv(
         }
     }
     if with_refusals {
-        for refusal in refusals(competing, benefit, &plan.usage) {
+        for refusal in refusals(competing, benefit, &plan.usage, None) {
             let value = refusal.benefit.to_string();
             let path = refusal.because.map(|reason| path_text(participants, &reason.path));
             let (from, to) = (participants.name(refusal.from), participants.name(refusal.to));

@@ -4,7 +4,7 @@ use fedcompetitors_files::{
     StatedPlan, atomically, read_certificate, read_competing, read_plan, write_certificate,
     write_json,
 };
-use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak};
+use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, find_breach};
 use fedcompetitors_report::{certificate_text, leak_text, number};
 use serde_json::json;
 
@@ -25,20 +25,28 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
             number(plan.benefit_sum)
         ));
     }
-    match Certificate::prove(&competing, &plan.usage) {
+    let certificate = match Certificate::prove(&competing, &plan.usage) {
+        Ok(certificate) => certificate,
         Err(leak) => {
             if let Some(path) = arguments.certificate.as_deref().filter(|path| path.exists()) {
                 warn(&format!("{} is an older certificate, not this plan's", shown_path(path)));
             }
-            report_leak(arguments.format, &competing, &leak)
+            return report_leak(arguments.format, &competing, &leak);
         }
-        Ok(certificate) => match &arguments.against {
-            Some(path) => {
-                let claimed = read_certificate(path, plan.participants())?;
-                check_claim(arguments, &competing, &plan, &claimed)
-            }
-            None => report_proof(arguments, &competing, &plan, &certificate),
-        },
+    };
+    // What models carry from before may break the rule where the plan's edges don't.
+    let past = plan.past.as_ref();
+    if let Some(breach) =
+        past.and_then(|past| find_breach(&competing, &plan.usage, &past.provenance))
+    {
+        return report_leak(arguments.format, &competing, &breach);
+    }
+    match &arguments.against {
+        Some(path) => {
+            let claimed = read_certificate(path, plan.participants())?;
+            check_claim(arguments, &competing, &plan, &claimed)
+        }
+        None => report_proof(arguments, &competing, &plan, &certificate),
     }
 }
 

@@ -18,14 +18,14 @@ use std::{
     time::Instant,
 };
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
+use fedcompetitors_graphs::UsageGraph;
 
 use self::{
     problem::Problem,
     relaxation::{Fixed, bound},
     search::{Found, Improver},
 };
-use crate::{Plan, closure::Closure, greedy_usage};
+use crate::{Plan, Setting, closure::Closure, greedy_usage};
 
 /// How long to look, and how hard.
 #[derive(Debug, Clone, Copy)]
@@ -61,15 +61,12 @@ const ROUNDING: f64 = 1e-7;
 ///
 /// Deterministic for a seed where it comes to its end.
 ///
-/// # Panics
-/// If the graphs are over different participants.
-pub fn optimal(competing: &CompetingGraph, benefit: &BenefitGraph, effort: Effort<'_>) -> Plan {
-    assert_eq!(competing.participants(), benefit.participants(), "one list of participants");
-    let problem = Problem::new(competing, benefit);
+pub fn optimal(setting: Setting<'_>, effort: Effort<'_>) -> Plan {
+    let problem = Problem::new(setting);
     let mut solver = Solver::new(&problem, effort);
-    solver.start_from(&greedy_usage(competing, benefit));
+    solver.start_from(&greedy_usage(setting));
     solver.solve();
-    let plan = Plan::new("optimal", competing, benefit, solver.usage());
+    let plan = Plan::new("optimal", &setting, solver.usage());
     // The sums of the plan and of the search may differ in their last bits.
     let upper_bound = solver.upper.min(plan.upper_bound).max(plan.welfare);
     let proven = solver.upper <= solver.best.value + solver.tolerance();
@@ -78,23 +75,14 @@ pub fn optimal(competing: &CompetingGraph, benefit: &BenefitGraph, effort: Effor
 
 /// The best plan that the search for good plans finds alone, starting from the greedy
 /// one: what [`optimal`] has before it proves anything.
-///
-/// # Panics
-/// If the graphs are over different participants.
-pub fn local_search(
-    competing: &CompetingGraph,
-    benefit: &BenefitGraph,
-    effort: Effort<'_>,
-    times: usize,
-) -> Plan {
-    assert_eq!(competing.participants(), benefit.participants(), "one list of participants");
-    let problem = Problem::new(competing, benefit);
+pub fn local_search(setting: Setting<'_>, effort: Effort<'_>, times: usize) -> Plan {
+    let problem = Problem::new(setting);
     let mut solver = Solver::new(&problem, effort);
-    solver.start_from(&greedy_usage(competing, benefit));
+    solver.start_from(&greedy_usage(setting));
     if problem.contested > 0 {
         solver.improve(times);
     }
-    Plan::new("local search", competing, benefit, solver.usage())
+    Plan::new("local search", &setting, solver.usage())
 }
 
 struct Solver<'a> {
@@ -132,7 +120,7 @@ impl<'a> Solver<'a> {
 
     /// The best plan's usage graph.
     fn usage(&self) -> UsageGraph {
-        let mut closure = Closure::new(self.problem.competing);
+        let mut closure = Closure::new(&self.problem.setting);
         let used = self.best.used.iter().copied().chain(std::iter::repeat(true));
         for (edge, _) in self.problem.edges.iter().zip(used).filter(|(_, used)| *used) {
             closure.add(edge.from, edge.to);
@@ -263,7 +251,7 @@ impl<'a> Solver<'a> {
     /// Draws the conclusions from what is fixed: an edge that the used ones forbid is
     /// left out. `false` if the used ones break the rule themselves.
     fn follow(&self, fixed: &mut [Fixed]) -> bool {
-        let mut closure = Closure::new(self.problem.competing);
+        let mut closure = Closure::new(&self.problem.setting);
         for (at, edge) in self.problem.edges[..self.problem.contested].iter().enumerate() {
             if fixed[at] == Fixed::Used {
                 if !closure.admits(edge.from, edge.to) {

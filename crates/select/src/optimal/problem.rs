@@ -1,9 +1,11 @@
 //! The candidate edges and which of them can matter.
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Reachability,
-    bits::{BitMatrix, intersects, ones, union, words_for},
+    Reachability,
+    bits::{BitMatrix, intersects, ones, union},
 };
+
+use crate::Setting;
 
 /// An edge that could be used.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +17,7 @@ pub struct Edge {
 
 /// What there is to decide.
 pub struct Problem<'a> {
-    pub competing: &'a CompetingGraph,
+    pub setting: Setting<'a>,
     /// The useful edges between participants that don't compete. First those that lie on
     /// a way between competitors, ordered by the helped, then the helper.
     pub edges: Vec<Edge>,
@@ -25,16 +27,19 @@ pub struct Problem<'a> {
     pub leaving: Vec<Vec<u32>>,
     /// The competitors of each participant.
     pub rivals: Vec<Vec<usize>>,
+    /// Those who carry each participant's data already, itself included.
+    pub carriers: Vec<Vec<usize>>,
 }
 
 impl<'a> Problem<'a> {
-    pub fn new(competing: &'a CompetingGraph, benefit: &BenefitGraph) -> Self {
-        let count = competing.participants().len();
-        let useful = (0..count)
-            .flat_map(|to| benefit.helpers(to).map(move |(from, value)| Edge { from, to, value }));
+    pub fn new(setting: Setting<'a>) -> Self {
+        let count = setting.participants().len();
+        let useful = (0..count).flat_map(|to| {
+            setting.benefit.helpers(to).map(move |(from, value)| Edge { from, to, value })
+        });
         let useful: Vec<Edge> =
-            useful.filter(|edge| !competing.competes(edge.from, edge.to)).collect();
-        let contested = contested(competing, &useful);
+            useful.filter(|edge| setting.admits_alone(edge.from, edge.to)).collect();
+        let contested = contested(&setting, &useful);
         let (mut edges, free): (Vec<_>, Vec<_>) =
             useful.iter().zip(&contested).partition(|&(_, &contested)| contested);
         let contested = edges.len();
@@ -44,8 +49,20 @@ impl<'a> Problem<'a> {
         for (at, edge) in edges[..contested].iter().enumerate() {
             leaving[edge.from].push(at as u32);
         }
-        let rivals = (0..count).map(|a| ones(competing.competitors(a)).collect()).collect();
-        Self { competing, edges, contested, leaving, rivals }
+        let rivals = (0..count).map(|a| ones(setting.competing.competitors(a)).collect()).collect();
+        let carries = |owner: usize, other: usize| match setting.history {
+            Some(history) => history.carries(owner, other),
+            None => owner == other,
+        };
+        let carriers = |a: usize| (0..count).filter(|&owner| carries(owner, a)).collect();
+        Self {
+            setting,
+            edges,
+            contested,
+            leaving,
+            rivals,
+            carriers: (0..count).map(carriers).collect(),
+        }
     }
 
     /// The sum of all values: what no plan can exceed.
@@ -54,21 +71,31 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Which edges lie on a way from a participant to a competitor?
-fn contested(competing: &CompetingGraph, edges: &[Edge]) -> Vec<bool> {
-    let count = competing.participants().len();
+/// Which edges lie on a way from a carrier of somebody's data to a competitor of theirs?
+fn contested(setting: &Setting<'_>, edges: &[Edge]) -> Vec<bool> {
+    let count = setting.participants().len();
     let (mut forth, mut back) = (BitMatrix::new(count), BitMatrix::new(count));
     for edge in edges {
         forth.set(edge.from, edge.to);
         back.set(edge.to, edge.from);
     }
     let (forth, back) = (Reachability::along(&forth), Reachability::along(&back));
+    let competing = setting.competing;
     let hostile: Vec<Vec<u64>> = (0..count)
-        .map(|to| {
-            let mut row = vec![0; words_for(count)];
-            ones(forth.set(to)).for_each(|reached| union(&mut row, competing.competitors(reached)));
-            row
+        .map(|to| joined(forth.set(to), |reached| competing.competitors(reached)))
+        .collect();
+    let carried: Vec<Vec<u64>> = (0..count)
+        .map(|from| match setting.history {
+            Some(history) => joined(back.set(from), |source| history.carried(source)),
+            None => back.set(from).to_vec(),
         })
         .collect();
-    edges.iter().map(|edge| intersects(back.set(edge.from), &hostile[edge.to])).collect()
+    edges.iter().map(|edge| intersects(&carried[edge.from], &hostile[edge.to])).collect()
+}
+
+/// The union of the rows of a set's members.
+fn joined<'a>(set: &[u64], row_of: impl Fn(usize) -> &'a [u64]) -> Vec<u64> {
+    let mut row = vec![0; set.len()];
+    ones(set).for_each(|member| union(&mut row, row_of(member)));
+    row
 }

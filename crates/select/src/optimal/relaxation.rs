@@ -136,17 +136,21 @@ fn plain_packing(problem: &Problem<'_>, fixed: &[Fixed], stop: &mut dyn FnMut() 
                 return packed;
             }
             // Breadth-first, to the first competitor that is met.
-            let mut arrived_by = vec![u32::MAX; count];
-            let mut queue = vec![source];
+            let mut arrived_by = vec![NOWHERE; count];
+            let carriers = &problem.carriers[source];
+            let mut queue = carriers.clone();
             let mut rival = None;
             let mut at = 0;
             while rival.is_none() && at < queue.len() {
                 for &edge in &problem.leaving[queue[at]] {
                     let next = problem.edges[edge as usize].to;
-                    if left[edge as usize] > 0.0 && next != source && arrived_by[next] == u32::MAX {
+                    if left[edge as usize] > 0.0
+                        && arrived_by[next] == NOWHERE
+                        && !carriers.contains(&next)
+                    {
                         arrived_by[next] = edge;
                         queue.push(next);
-                        if problem.competing.competes(source, next) {
+                        if problem.setting.competing.competes(source, next) {
                             rival = Some(next);
                             break;
                         }
@@ -159,7 +163,7 @@ fn plain_packing(problem: &Problem<'_>, fixed: &[Fixed], stop: &mut dyn FnMut() 
             };
             let mut way = Vec::new();
             let mut node = rival;
-            while node != source {
+            while arrived_by[node] != NOWHERE {
                 way.push(arrived_by[node] as usize);
                 node = problem.edges[arrived_by[node] as usize].from;
             }
@@ -172,6 +176,9 @@ fn plain_packing(problem: &Problem<'_>, fixed: &[Fixed], stop: &mut dyn FnMut() 
     }
     packed
 }
+
+/// Where a search begins, it has arrived by no edge.
+const NOWHERE: u32 = u32::MAX;
 
 /// Dijkstra's algorithm on a small dense graph, its memory kept between calls.
 struct Search {
@@ -194,28 +201,40 @@ impl Search {
     ) -> Vec<Vec<u32>> {
         let mut ways = Vec::new();
         for (source, rivals) in problem.rivals.iter().enumerate() {
-            if rivals.is_empty() || problem.leaving[source].is_empty() {
+            let carriers = &problem.carriers[source];
+            if rivals.is_empty() || carriers.iter().all(|&at| problem.leaving[at].is_empty()) {
                 continue;
             }
-            self.walk(problem, source, &length);
+            self.walk(problem, carriers, &length);
             for &rival in rivals.iter().filter(|&&rival| self.distance[rival] < 1.0 - 1e-6) {
                 let mut way = Vec::new();
                 let mut node = rival;
-                while node != source {
+                while self.arrived_by[node] != NOWHERE {
                     way.push(self.arrived_by[node]);
                     node = problem.edges[self.arrived_by[node] as usize].from;
                 }
-                ways.push(way);
+                // A competitor that carries the data already: no plan can undo that.
+                if !way.is_empty() {
+                    ways.push(way);
+                }
             }
         }
         ways
     }
 
-    /// Shortest distances from `source`, as far as they are below 1.
-    fn walk(&mut self, problem: &Problem<'_>, source: usize, length: impl Fn(u32) -> Option<f64>) {
+    /// Shortest distances from any of `sources`, as far as they are below 1.
+    fn walk(
+        &mut self,
+        problem: &Problem<'_>,
+        sources: &[usize],
+        length: impl Fn(u32) -> Option<f64>,
+    ) {
         self.distance.fill(f64::INFINITY);
         self.settled.fill(false);
-        self.distance[source] = 0.0;
+        self.arrived_by.fill(NOWHERE);
+        for &source in sources {
+            self.distance[source] = 0.0;
+        }
         loop {
             let near = (0..self.distance.len())
                 .filter(|&node| !self.settled[node] && self.distance[node] < 1.0)

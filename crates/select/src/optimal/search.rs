@@ -28,7 +28,7 @@ impl<'a> Improver<'a> {
         let free = &problem.edges[problem.contested..];
         Self {
             problem,
-            empty: Closure::new(problem.competing),
+            empty: Closure::new(&problem.setting),
             stream: Stream::new(effort.seed, "local search", 0),
             effort,
             uncontested: free.iter().map(|edge| edge.value).fold(0.0, |sum, value| sum + value),

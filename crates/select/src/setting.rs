@@ -1,0 +1,67 @@
+//! What a policy decides on.
+
+use fedcompetitors_graphs::{
+    BenefitGraph, CompetingGraph, Participants, Provenance, bits::intersects,
+};
+
+/// Who competes, who would help whom, and what has flowed so far.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    pub(crate) competing: &'a CompetingGraph,
+    pub(crate) benefit: &'a BenefitGraph,
+    /// `None` where nothing has flowed yet.
+    pub(crate) history: Option<&'a Provenance>,
+    /// Those who have left: their data may still be carried, but nothing flows to or from
+    /// them.
+    absent: &'a [usize],
+}
+
+impl<'a> Setting<'a> {
+    /// A federation that begins now.
+    ///
+    /// # Panics
+    /// If the graphs are over different participants.
+    pub fn new(competing: &'a CompetingGraph, benefit: &'a BenefitGraph) -> Self {
+        assert_eq!(competing.participants(), benefit.participants(), "one list of participants");
+        Self { competing, benefit, history: None, absent: &[] }
+    }
+
+    /// A federation whose models carry what this provenance says.
+    ///
+    /// # Panics
+    /// If the graphs and the provenance are over different participants.
+    pub fn with_history(
+        competing: &'a CompetingGraph,
+        benefit: &'a BenefitGraph,
+        history: &'a Provenance,
+    ) -> Self {
+        assert_eq!(competing.participants(), history.participants(), "one list of participants");
+        Self { history: Some(history), ..Self::new(competing, benefit) }
+    }
+
+    /// The same without those who have left: nothing flows to or from them any more.
+    #[must_use]
+    pub fn without(self, absent: &'a [usize]) -> Self {
+        Self { absent, ..self }
+    }
+
+    /// The participants.
+    pub fn participants(&self) -> &'a Participants {
+        self.competing.participants()
+    }
+
+    pub(crate) fn everybody_is_there(&self) -> bool {
+        self.absent.is_empty()
+    }
+
+    /// May `to` learn from `from`, if nobody else learned from anybody?
+    pub(crate) fn admits_alone(&self, from: usize, to: usize) -> bool {
+        if self.absent.contains(&from) || self.absent.contains(&to) {
+            return false;
+        }
+        match self.history {
+            Some(history) => !intersects(history.carried(from), self.competing.competitors(to)),
+            None => !self.competing.competes(from, to),
+        }
+    }
+}
