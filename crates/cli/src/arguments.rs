@@ -33,6 +33,8 @@ pub enum Command {
     Select(SelectArguments),
     /// Put the plans of all policies side by side.
     Compare(CompareArguments),
+    /// Say what each competition costs: the welfare with and without it.
+    Price(PriceArguments),
     /// Plan anew with participants who join (or return).
     Join(JoinArguments),
     /// Plan anew without participants who leave.
@@ -95,6 +97,29 @@ pub struct SelectArguments {
     /// Leave the refused edges out of the JSON plan: there may be millions.
     #[arg(long)]
     pub no_refusals: bool,
+    #[command(flatten)]
+    pub what_if: WhatIfArguments,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "what-if", multiple = true)]
+pub struct WhatIfArguments {
+    /// What if this participant were not there? May be given several times.
+    #[arg(long, value_name = "NAME", help_heading = "What if", conflicts_with = "out")]
+    pub without: Vec<String>,
+    /// What if these two competed?
+    #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "What if", conflicts_with = "out")]
+    pub if_competing: Vec<String>,
+    /// What if these two did not compete?
+    #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "What if", conflicts_with = "out")]
+    pub if_independent: Vec<String>,
+}
+
+impl WhatIfArguments {
+    /// Is anything asked?
+    pub fn is_asked(&self) -> bool {
+        !(self.without.is_empty() && self.if_competing.is_empty() && self.if_independent.is_empty())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -179,6 +204,15 @@ pub struct DeclareArguments {
     pub a: String,
     /// With whom.
     pub b: String,
+}
+
+#[derive(Debug, Args)]
+pub struct PriceArguments {
+    #[command(flatten)]
+    pub compare: CompareArguments,
+    /// How to decide; by `optimal` the price is the competition's own, not a heuristic's.
+    #[arg(long, value_enum, default_value_t = PolicyName::Optimal)]
+    pub policy: PolicyName,
 }
 
 #[derive(Debug, Args)]

@@ -93,6 +93,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Select(arguments) => commands::select(&arguments),
         Command::Compare(arguments) => commands::compare(&arguments),
+        Command::Price(arguments) => commands::price(&arguments),
         Command::Join(arguments) => commands::join(&arguments),
         Command::Leave(arguments) => commands::leave(&arguments),
         Command::Declare(arguments) => commands::declare(&arguments),

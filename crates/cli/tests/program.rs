@@ -158,6 +158,21 @@ fn policies_are_put_side_by_side() {
     }
 }
 
+#[test]
+fn what_if_and_prices() {
+    let ask = |more: &[&str]| seen(&select(&[&["--policy", "optimal"], more].concat()));
+    insta::assert_snapshot!(ask(&["--without", "University"]));
+    insta::assert_snapshot!(ask(&["--if-competing", "University", "General"]));
+    insta::assert_snapshot!(ask(&["--if-independent", "St Mary", "General", "--format", "json"]));
+    insta::assert_snapshot!(ask(&["--if-independent", "St Mary", "Genral"]));
+    let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
+    let arguments = ["price", "--competing", &competing, "--benefit", &benefit];
+    insta::assert_snapshot!(seen(&Desk::new().run(&arguments)));
+    let output = Desk::new().run(&[&arguments[..], &["--format", "json"]].concat());
+    let prices: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(prices["prices"].as_array().expect("a list").len(), 4);
+}
+
 /// Told to stop, a search gives the best plan so far, with its bound.
 #[cfg(unix)]
 #[test]

@@ -57,6 +57,15 @@ impl CompetingGraph {
         Ok(builder.build())
     }
 
+    /// The same graph if `a` and `b` did not compete.
+    #[must_use]
+    pub fn reconciled(&self, a: usize, b: usize) -> Self {
+        let mut reports = self.reports.clone();
+        crate::bits::remove(reports.row_mut(a), b);
+        crate::bits::remove(reports.row_mut(b), a);
+        CompetingGraphBuilder { participants: self.participants.clone(), reports }.build()
+    }
+
     /// Every competing pair once, as (lower, higher) index, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (0..self.participants.len())
@@ -108,6 +117,17 @@ mod tests {
         assert!(graph.competes(0, 2) && graph.competes(2, 0) && !graph.competes(0, 1));
         assert!(graph.reports(2, 0) && !graph.reports(0, 2));
         assert_eq!(graph.pairs().collect::<Vec<_>>(), [(0, 2)]);
+    }
+
+    #[test]
+    fn a_pair_can_be_declared_and_reconciled() {
+        let participants = Participants::new(["a", "b", "c"]).expect("valid");
+        let graph = CompetingGraph::builder(&participants).build();
+        let declared = graph.declared(1, 0).expect("two participants");
+        assert!(declared.competes(0, 1) && declared.reports(1, 0) && !declared.reports(0, 1));
+        let both = declared.declared(0, 1).expect("two participants");
+        assert_eq!(both.reconciled(0, 1), graph);
+        assert!(graph.declared(2, 2).is_err());
     }
 
     #[test]

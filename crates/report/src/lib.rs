@@ -10,6 +10,7 @@ mod numbers;
 mod plan;
 mod proof;
 mod table;
+mod what_if;
 
 pub use change::{Change, breaches_text, change_text};
 pub use comparison::{Comparison, comparison_text};
@@ -17,6 +18,8 @@ pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text};
 pub use proof::{certificate_text, leak_text};
+
+pub use what_if::{Effect, Price, effects_text, prices_text};
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, shown};
 

@@ -5,13 +5,16 @@ mod compare;
 mod explain;
 mod generate;
 mod manual;
+mod price;
 mod select;
 mod verify;
+mod what_if;
 
 pub use change::{declare, join, leave, replan};
 pub use compare::compare;
 pub use explain::explain;
 pub use generate::generate;
 pub use manual::{completions, manual};
+pub use price::price;
 pub use select::select;
 pub use verify::verify;

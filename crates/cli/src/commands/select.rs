@@ -14,6 +14,7 @@ use fedcompetitors_select::{
     Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Plan, Policy, Setting,
 };
 
+use super::what_if::what_if;
 use crate::{
     Failure, Outcome,
     arguments::{GraphFiles, PlanFormat, PolicyName, SelectArguments},
@@ -27,6 +28,9 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
     inputs.extend(arguments.participants.as_deref());
     refuse_overwriting(arguments.out.as_deref(), &inputs)?;
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    if arguments.what_if.is_asked() {
+        return what_if(arguments, &graphs);
+    }
     let plan = while_searching(|stop| {
         policy(arguments.policy, arguments.effort.effort(stop))
             .plan(&Setting::new(&graphs.competing, &graphs.benefit))
