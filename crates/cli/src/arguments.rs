@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fedcompetitors_files::MOST_PARTICIPANTS;
-use fedcompetitors_select::Effort;
+use fedcompetitors_select::{Effort, Objective};
 
 const AFTER_HELP: &str = "\
 Exit status: 0 done, 1 a finding (a plan that breaks the rule, a certificate that does \
@@ -138,8 +138,31 @@ pub enum PolicyName {
     None,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ObjectiveName {
+    /// The largest sum of benefits.
+    Welfare,
+    /// Whoever gets least gets as much as can be, then the next, and so on.
+    MaxMin,
+    /// As many as can be get something, and the product of what they get is largest.
+    Proportional,
+}
+
+impl From<ObjectiveName> for Objective {
+    fn from(name: ObjectiveName) -> Self {
+        match name {
+            ObjectiveName::Welfare => Self::Welfare,
+            ObjectiveName::MaxMin => Self::MaxMin,
+            ObjectiveName::Proportional => Self::Proportional,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct EffortArguments {
+    /// What `optimal` aims at.
+    #[arg(long, value_enum, default_value_t = ObjectiveName::Welfare)]
+    pub objective: ObjectiveName,
     /// Seconds after which `optimal` stops with the best plan so far and its bound; so
     /// does Ctrl-C.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]

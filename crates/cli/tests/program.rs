@@ -158,6 +158,37 @@ fn policies_are_put_side_by_side() {
     }
 }
 
+/// Every example is read, compared by all policies, and found to keep the rule.
+#[test]
+fn every_example_runs() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut run = 0;
+    for entry in fs::read_dir(examples).expect("the examples") {
+        let folder = entry.expect("an entry").path();
+        if !folder.join("benefit.csv").exists() {
+            continue;
+        }
+        let file = |name: &str| folder.join(name).display().to_string();
+        let output = Desk::new().run(&[
+            "compare",
+            "--competing",
+            &file("competing.csv"),
+            "--benefit",
+            &file("benefit.csv"),
+            "--participants",
+            &file("participants.txt"),
+            "--format",
+            "json",
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(rows.iter().all(|row| row["keeps_the_rule"] == true));
+        assert_eq!(rows[0]["welfare"], rows[0]["upper_bound"], "proven");
+        run += 1;
+    }
+    assert_eq!(run, 4);
+}
+
 #[test]
 fn what_if_and_prices() {
     let ask = |more: &[&str]| seen(&select(&[&["--policy", "optimal"], more].concat()));

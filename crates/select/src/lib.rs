@@ -33,7 +33,7 @@ pub use cliques::{CliqueCover, cliques};
 pub use coalitions::coalitions;
 pub use egoists::egoists;
 pub use greedy::{greedy, greedy_usage};
-pub use optimal::{Effort, local_search, optimal};
+pub use optimal::{Effort, Objective, fairest, local_search, optimal};
 pub use plan::Plan;
 pub use policy::{Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy};
 pub use setting::Setting;

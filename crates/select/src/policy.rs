@@ -2,7 +2,9 @@
 
 use fedcompetitors_graphs::UsageGraph;
 
-use crate::{Effort, Plan, Setting, closure::Closure, coalitions, egoists, greedy, optimal};
+use crate::{
+    Effort, Objective, Plan, Setting, closure::Closure, coalitions, egoists, fairest, greedy,
+};
 
 /// A way to decide who may learn from whom. Every plan keeps the rule.
 pub trait Policy {
@@ -21,9 +23,15 @@ pub struct Alone;
 #[derive(Debug, Clone, Copy)]
 pub struct Greedy;
 
-/// The largest welfare that the rule allows: [`optimal`].
-#[derive(Debug, Clone, Copy)]
-pub struct Optimal<'a>(pub Effort<'a>);
+/// The best plan by an objective that the rule allows: [`fairest`], and for the welfare
+/// [`optimal`](crate::optimal).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Optimal<'a> {
+    /// What is best.
+    pub objective: Objective,
+    /// How long to look.
+    pub effort: Effort<'a>,
+}
 
 /// Everybody learns from everybody inside cliques without competitors, as few as can
 /// be: [`cliques`](crate::cliques).
@@ -65,7 +73,7 @@ impl Policy for Optimal<'_> {
     }
 
     fn plan(&self, setting: &Setting<'_>) -> Plan {
-        optimal(*setting, self.0)
+        fairest(*setting, self.objective, self.effort)
     }
 }
 

@@ -83,7 +83,7 @@ fn no_history_brings_a_competitors_data_into_a_model() {
     let effort = Effort { gap: 0.05, ..Effort::default() };
     let policies: [Box<dyn Policy>; 5] = [
         Box::new(Greedy),
-        Box::new(Optimal(effort)),
+        Box::new(Optimal { effort, ..Optimal::default() }),
         Box::new(Cliques),
         Box::new(Coalitions),
         Box::new(Egoists),
@@ -130,7 +130,7 @@ fn what_was_learned_last_month_is_not_passed_on_to_a_rival_today() {
     let mut used = UsageGraph::builder(benefit.participants());
     used.add(0, 1).expect("new");
     let history = Provenance::own(benefit.participants()).after(&used.build());
-    for policy in [&Greedy as &dyn Policy, &Optimal(Effort::default()), &Cliques, &Egoists] {
+    for policy in [&Greedy as &dyn Policy, &Optimal::default(), &Cliques, &Egoists] {
         let fresh = policy.plan(&Setting::new(&competing, &benefit));
         let plan = policy.plan(&Setting::with_history(&competing, &benefit, &history));
         assert!(!plan.usage.uses(1, 2), "{}", policy.name());

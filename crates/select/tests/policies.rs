@@ -5,8 +5,8 @@ mod common;
 use common::{Case, Lists, instances};
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph};
 use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Policy, Setting, cliques,
-    coalitions, egoists,
+    Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy, Setting, cliques, coalitions,
+    egoists,
 };
 use proptest::prelude::*;
 
@@ -97,7 +97,7 @@ fn all_policies() -> Vec<Box<dyn Policy>> {
     vec![
         Box::new(Alone),
         Box::new(Greedy),
-        Box::new(Optimal(Effort::default())),
+        Box::new(Optimal::default()),
         Box::new(Cliques),
         Box::new(Coalitions),
         Box::new(Egoists),
@@ -147,7 +147,7 @@ proptest! {
     #[test]
     fn every_policy_keeps_the_rule(lists in instances(12)) {
         let (competing, benefit) = lists.graphs();
-        let best = Optimal(Effort::default()).plan(&Setting::new(&competing, &benefit)).welfare;
+        let best = Optimal::default().plan(&Setting::new(&competing, &benefit)).welfare;
         for policy in all_policies() {
             let plan = policy.plan(&Setting::new(&competing, &benefit));
             prop_assert!(Certificate::prove(&competing, &plan.usage).is_ok(), "{}", policy.name());

@@ -121,7 +121,8 @@ impl Step {
         let benefit = benefit.without(left);
         let setting = Setting::with_history(&competing, &benefit, provenance).without(left);
         let plan = while_searching(|stop| {
-            policy(arguments.policy, arguments.effort.effort(stop)).plan(&setting)
+            policy(arguments.policy, arguments.effort.objective, arguments.effort.effort(stop))
+                .plan(&setting)
         });
         let document = PlanDocument {
             plan: &plan,

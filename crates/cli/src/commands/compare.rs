@@ -30,7 +30,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
     let comparisons: Vec<Comparison> = while_searching(|stop| {
         let compared = POLICIES.iter().map(|&name| {
-            let policy = policy(name, arguments.effort.effort(stop));
+            let policy = policy(name, arguments.effort.objective, arguments.effort.effort(stop));
             let start = Instant::now();
             let plan = policy.plan(&Setting::new(&graphs.competing, &graphs.benefit));
             let seconds = start.elapsed().as_secs_f64();

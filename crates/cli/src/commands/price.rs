@@ -19,7 +19,8 @@ pub fn price(arguments: &PriceArguments) -> Result<Outcome, Failure> {
     let participants = graphs.benefit.participants();
     let welfare = |competing: &_| {
         while_searching(|stop| {
-            let policy = policy(arguments.policy, compare.effort.effort(stop));
+            let policy =
+                policy(arguments.policy, compare.effort.objective, compare.effort.effort(stop));
             policy.plan(&Setting::new(competing, &graphs.benefit)).welfare
         })
     };

@@ -17,7 +17,7 @@ use fedcompetitors_select::{
 use super::what_if::what_if;
 use crate::{
     Failure, Outcome,
-    arguments::{GraphFiles, PlanFormat, PolicyName, SelectArguments},
+    arguments::{GraphFiles, ObjectiveName, PlanFormat, PolicyName, SelectArguments},
     interrupt::while_searching,
     output::{print, refuse_overwriting, warn},
 };
@@ -32,7 +32,7 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
         return what_if(arguments, &graphs);
     }
     let plan = while_searching(|stop| {
-        policy(arguments.policy, arguments.effort.effort(stop))
+        policy(arguments.policy, arguments.effort.objective, arguments.effort.effort(stop))
             .plan(&Setting::new(&graphs.competing, &graphs.benefit))
     });
     let document = PlanDocument {
@@ -54,10 +54,14 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
 }
 
 /// The policy of this name.
-pub fn policy(name: PolicyName, effort: Effort<'_>) -> Box<dyn Policy + '_> {
+pub fn policy(
+    name: PolicyName,
+    objective: ObjectiveName,
+    effort: Effort<'_>,
+) -> Box<dyn Policy + '_> {
     match name {
         PolicyName::Greedy => Box::new(Greedy),
-        PolicyName::Optimal => Box::new(Optimal(effort)),
+        PolicyName::Optimal => Box::new(Optimal { objective: objective.into(), effort }),
         PolicyName::Cliques => Box::new(Cliques),
         PolicyName::Coalitions => Box::new(Coalitions),
         PolicyName::Egoists => Box::new(Egoists),

@@ -30,7 +30,8 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
     let benefit = graphs.benefit.without(&absent);
     let decide = |setting: &Setting<'_>| {
         while_searching(|stop| {
-            policy(arguments.policy, arguments.effort.effort(stop)).plan(setting)
+            policy(arguments.policy, arguments.effort.objective, arguments.effort.effort(stop))
+                .plan(setting)
         })
     };
     let now = decide(&Setting::new(&graphs.competing, &graphs.benefit));

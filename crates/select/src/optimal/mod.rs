@@ -6,6 +6,7 @@
 //! relaxation cannot decide, uses it on one side, leaves it out on the other, and goes
 //! on where the bound is highest.
 
+mod fair;
 mod problem;
 mod relaxation;
 mod search;
@@ -26,6 +27,36 @@ use self::{
     search::{Found, Improver},
 };
 use crate::{Plan, Setting, closure::Closure, greedy_usage};
+
+/// What is best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Objective {
+    /// The largest sum of benefits.
+    #[default]
+    Welfare,
+    /// Whoever gets least gets as much as can be; then the next, and so on.
+    MaxMin,
+    /// As many as can be get something, and the product of what they get is largest: what
+    /// one gains in proportion is worth no more than what the others lose.
+    Proportional,
+}
+
+/// The plan that serves an objective best, or the best one that was found.
+///
+/// For [`Objective::Welfare`] this is [`optimal`]. For the others `upper_bound` still
+/// bounds the welfare, and `note` says whether the plan is proven to be the fairest.
+pub fn fairest(setting: Setting<'_>, objective: Objective, effort: Effort<'_>) -> Plan {
+    if objective == Objective::Welfare {
+        return optimal(setting, effort);
+    }
+    let problem = Problem::new(setting);
+    let mut solver = Solver::new(&problem, effort);
+    solver.start_from(&greedy_usage(setting));
+    let (best, proven) = fair::fairest(&problem, objective, effort, solver.best.clone());
+    solver.best = best;
+    let plan = Plan::new("optimal", &setting, solver.usage());
+    Plan { note: Some(fair::note(objective, proven)), ..plan }
+}
 
 /// How long to look, and how hard.
 #[derive(Debug, Clone, Copy)]

@@ -70,13 +70,18 @@ impl<'a> Improver<'a> {
         keyed.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// Takes a part of a plan away, around one participant or anywhere, and fills it up
-    /// again.
-    pub fn disturb(&mut self, plan: &Found) -> Found {
+    /// A random number below `count`; 0 where there is none.
+    pub fn below(&mut self, count: usize) -> usize {
+        (self.stream.bits() % count.max(1) as u64) as usize
+    }
+
+    /// What is left of a plan's contested edges when a part of them is taken away, around
+    /// one participant or anywhere.
+    pub fn part_of(&mut self, plan: &Found) -> Vec<usize> {
         let count = self.problem.rivals.len();
         let kind = self.stream.bits() % 3;
-        let part = [0.1, 0.2, 0.4][(self.stream.bits() % 3) as usize];
-        let centre = (self.stream.bits() % count as u64) as usize;
+        let part = [0.1, 0.2, 0.4][self.below(3)];
+        let centre = self.below(count);
         let mut kept: Vec<usize> = Vec::new();
         for at in (0..self.problem.contested).filter(|&at| plan.used[at]) {
             let edge = self.problem.edges[at];
@@ -89,12 +94,16 @@ impl<'a> Improver<'a> {
                 kept.push(at);
             }
         }
-        let most = self.problem.edges[..self.problem.contested]
-            .iter()
-            .map(|edge| edge.value)
-            .fold(0.0, f64::max);
-        let shuffle = most * [0.1, 0.4, 1.0][(self.stream.bits() % 3) as usize];
-        let values: Vec<f64> = self.problem.edges.iter().map(|edge| edge.value).collect();
+        kept
+    }
+
+    /// Takes a part of a plan away and fills it up again in another order.
+    pub fn disturb(&mut self, plan: &Found) -> Found {
+        let kept = self.part_of(plan);
+        let contested = &self.problem.edges[..self.problem.contested];
+        let values: Vec<f64> = contested.iter().map(|edge| edge.value).collect();
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let shuffle = most * [0.1, 0.4, 1.0][self.below(3)];
         let rest = self.by_weight(|at| values[at], shuffle);
         self.fill(kept.into_iter().chain(rest))
     }
