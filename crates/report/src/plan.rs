@@ -83,8 +83,11 @@ fn bound_text(welfare: f64, upper_bound: f64) -> String {
     if upper_bound <= welfare * (1.0 + 1e-9) {
         return "no plan has more".into();
     }
-    let gap = 100.0 * (upper_bound - welfare) / upper_bound;
-    format!("no plan can exceed {} (this one is within {gap:.1} %)", number(upper_bound))
+    let share = 100.0 * welfare / upper_bound;
+    format!(
+        "no plan can exceed {}, so this is at least {share:.0} % of the best",
+        number(upper_bound)
+    )
 }
 
 fn collaborators(summary: &PlanSummary<'_>, index: usize) -> Vec<String> {
