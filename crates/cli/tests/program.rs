@@ -17,6 +17,10 @@ fn hospitals(file: &str) -> String {
         .to_string()
 }
 
+/// An edge that the example's plan must not have, with and without its benefit.
+const LEAK: &str = "{\"from\": \"University\", \"to\": \"General\", \"benefit\": 0.28}";
+const LEAK_WITHOUT_BENEFIT: &str = "{\"from\": \"University\", \"to\": \"General\"}";
+
 /// A folder of its own for each test.
 struct Desk(tempfile::TempDir);
 
@@ -54,6 +58,16 @@ impl Desk {
             "plan.json",
         ]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+
+    /// Adds an edge to the example's plan by hand, as the file `name`: General learns from
+    /// University, which carries the data of General's rival.
+    fn plan_with_a_leak(&self, name: &str, edge: &str) {
+        let plan = fs::read_to_string(self.path("plan.json")).expect("written");
+        let usage = "\"usage\": [\n    ";
+        let edited = plan.replacen(usage, &format!("{usage}{edge},\n    "), 1);
+        assert_ne!(edited, plan);
+        self.write(name, &edited);
     }
 
     /// Verifies a plan against the example's competing graph.
@@ -255,18 +269,8 @@ fn a_plan_is_proven_and_its_certificate_checked() {
 fn a_plan_changed_by_hand_is_refused_with_the_path() {
     let desk = Desk::new();
     desk.plan();
-    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
-    // General learns from University, which carries the data of General's rival.
-    for (name, edge) in [
-        (
-            "edited.json",
-            "{\"from\": \"University\", \"to\": \"General\", \"benefit\": 0.28},\n    ",
-        ),
-        ("no-benefit.json", "{\"from\": \"University\", \"to\": \"General\"},\n    "),
-    ] {
-        let edited = plan.replacen("\"usage\": [\n    ", &format!("\"usage\": [\n    {edge}"), 1);
-        assert_ne!(edited, plan);
-        desk.write(name, &edited);
+    for (name, edge) in [("edited.json", LEAK), ("no-benefit.json", LEAK_WITHOUT_BENEFIT)] {
+        desk.plan_with_a_leak(name, edge);
         assert_eq!(desk.verify(name, &[]).status.code(), Some(1));
     }
     insta::assert_snapshot!(seen(&desk.verify("edited.json", &[])));
@@ -311,12 +315,7 @@ fn an_edge_that_only_the_plan_leaves_out_is_explained() {
 fn a_plan_that_breaks_the_rule_explains_nothing() {
     let desk = Desk::new();
     desk.plan();
-    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
-    let edge = "{\"from\": \"University\", \"to\": \"General\", \"benefit\": 0.28},\n    ";
-    desk.write(
-        "plan.json",
-        &plan.replacen("\"usage\": [\n    ", &format!("\"usage\": [\n    {edge}"), 1),
-    );
+    desk.plan_with_a_leak("plan.json", LEAK);
     let output = desk.explain("St Mary", "Harbour", &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("breaks the rule"));
@@ -475,10 +474,7 @@ fn a_finding_is_told_even_if_nobody_listens() {
     use std::process::{Command, Stdio};
     let desk = Desk::new();
     desk.plan();
-    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
-    let edge = "{\"from\": \"University\", \"to\": \"General\"},\n    ";
-    let usage = "\"usage\": [\n    ";
-    desk.write("edited.json", &plan.replacen(usage, &format!("{usage}{edge}"), 1));
+    desk.plan_with_a_leak("edited.json", LEAK_WITHOUT_BENEFIT);
     let verify = || {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"));
         let competing = hospitals("competing.csv");

@@ -3,7 +3,7 @@
 
 use fedcompetitors_graphs::{
     CompetingGraph,
-    bits::{common_ones, contains, count, insert, ones, remove, words_for},
+    bits::{common_ones, count, insert, ones, remove, words_for},
 };
 
 /// Participants up to which the cover is made as small as can be.
@@ -158,6 +158,5 @@ impl<'a> Search<'a> {
         for rival in ones(self.competing.competitors(a)) {
             self.seen[rival][colour] -= 1;
         }
-        debug_assert!(!contains(self.competing.competitors(a), a));
     }
 }

@@ -142,6 +142,18 @@ fn what_was_learned_last_month_is_not_passed_on_to_a_rival_today() {
     }
 }
 
+/// A past in which these have carried each other's data, but for competitors.
+fn lawful_past(competing: &CompetingGraph, carried: &[(usize, usize)]) -> Provenance {
+    let count = competing.participants().len();
+    let mut history = Provenance::own(competing.participants());
+    for (owner, other) in carried.iter().map(|(owner, other)| (owner % count, other % count)) {
+        if !competing.competes(owner, other) {
+            history.add(owner, other);
+        }
+    }
+    history
+}
+
 /// The largest welfare under a history, by trying every set of edges.
 fn exhaustive(
     setting: &Setting<'_>,
@@ -177,13 +189,7 @@ proptest! {
         before in prop::collection::vec((0_usize..4, 0_usize..4), 0..5),
     ) {
         let (competing, benefit) = lists.graphs();
-        let mut history = Provenance::own(benefit.participants());
-        for (owner, other) in before {
-            let (owner, other) = (owner % lists.count, other % lists.count);
-            if !competing.competes(owner, other) {
-                history.add(owner, other);
-            }
-        }
+        let history = lawful_past(&competing, &before);
         let setting = Setting::with_history(&competing, &benefit, &history);
         let plan = optimal(setting, Effort::default());
         let expected = exhaustive(&setting, &competing, &benefit, &history);
@@ -200,13 +206,7 @@ proptest! {
         before in prop::collection::vec((0_usize..8, 0_usize..8), 0..10),
     ) {
         let (competing, benefit) = lists.graphs();
-        let mut history = Provenance::own(benefit.participants());
-        for (owner, other) in before {
-            let (owner, other) = (owner % lists.count, other % lists.count);
-            if !competing.competes(owner, other) {
-                history.add(owner, other);
-            }
-        }
+        let history = lawful_past(&competing, &before);
         let setting = Setting::with_history(&competing, &benefit, &history);
         let plan = greedy(setting);
         prop_assert!(find_breach(&competing, &plan.usage, &history).is_none());
