@@ -80,11 +80,8 @@ pub struct SelectArguments {
     /// the order of first appearance, in the benefit file, then the competing file.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
-    /// How to decide.
-    #[arg(long, value_enum, default_value_t = PolicyName::Greedy)]
-    pub policy: PolicyName,
     #[command(flatten)]
-    pub effort: EffortArguments,
+    pub policy: PolicyArguments,
     /// A file to write the plan to, as JSON.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -159,16 +156,26 @@ impl From<ObjectiveName> for Objective {
 }
 
 #[derive(Debug, Args)]
-pub struct EffortArguments {
+pub struct PolicyArguments {
+    /// How to decide.
+    #[arg(long, value_enum, default_value_t = PolicyName::Greedy)]
+    pub policy: PolicyName,
     /// What `optimal` aims at.
     #[arg(long, value_enum, default_value_t = ObjectiveName::Welfare)]
     pub objective: ObjectiveName,
+    #[command(flatten)]
+    pub effort: EffortArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct EffortArguments {
     /// Seconds after which `optimal` stops with the best plan so far and its bound; so
-    /// does Ctrl-C.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    /// does Ctrl-C (a second one ends the program at once, with status 130). Where
+    /// several plans are made, they share the time.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, allow_negative_numbers = true, value_parser = seconds)]
     pub time_limit: f64,
     /// `optimal` stops once no plan can be better by more than this part (0.01 = 1 %).
-    #[arg(long, value_name = "PART", default_value_t = 0.0, value_parser = probability)]
+    #[arg(long, value_name = "PART", default_value_t = 0.0, allow_negative_numbers = true, value_parser = part)]
     pub gap: f64,
     /// The seed of `optimal`'s search.
     #[arg(long, value_name = "SEED", default_value_t = 1)]
@@ -176,9 +183,9 @@ pub struct EffortArguments {
 }
 
 impl EffortArguments {
-    /// The effort, beginning now.
-    pub fn effort<'a>(&self, stop: &'a AtomicBool) -> Effort<'a> {
-        let deadline = Instant::now().checked_add(Duration::from_secs_f64(self.time_limit));
+    /// The effort, beginning now, for so many seconds.
+    pub fn effort<'a>(&self, seconds: f64, stop: &'a AtomicBool) -> Effort<'a> {
+        let deadline = Instant::now().checked_add(Duration::from_secs_f64(seconds));
         Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed }
     }
 }
@@ -190,11 +197,8 @@ pub struct ChangeArguments {
     pub plan: PathBuf,
     #[command(flatten)]
     pub files: GraphFiles,
-    /// How to decide.
-    #[arg(long, value_enum, default_value_t = PolicyName::Greedy)]
-    pub policy: PolicyName,
     #[command(flatten)]
-    pub effort: EffortArguments,
+    pub policy: PolicyArguments,
     /// A file to write the new plan to; it may be that of the old one.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -208,6 +212,10 @@ pub struct ChangeArguments {
     /// nobody else's; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub restart: Vec<String>,
+    /// These two no longer compete: the plan remembers competitions, so that none is lost
+    /// with a line of the competing file. May be given several times.
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    pub reconciled: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -232,10 +240,18 @@ pub struct DeclareArguments {
 #[derive(Debug, Args)]
 pub struct PriceArguments {
     #[command(flatten)]
-    pub compare: CompareArguments,
+    pub files: GraphFiles,
+    /// The participants, one name a line; fixes their order.
+    #[arg(long, value_name = "FILE")]
+    pub participants: Option<PathBuf>,
     /// How to decide; by `optimal` the price is the competition's own, not a heuristic's.
     #[arg(long, value_enum, default_value_t = PolicyName::Optimal)]
     pub policy: PolicyName,
+    #[command(flatten)]
+    pub effort: EffortArguments,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 #[derive(Debug, Args)]
@@ -245,6 +261,9 @@ pub struct CompareArguments {
     /// The participants, one name a line; fixes their order.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
+    /// What `optimal` aims at.
+    #[arg(long, value_enum, default_value_t = ObjectiveName::Welfare)]
+    pub objective: ObjectiveName,
     #[command(flatten)]
     pub effort: EffortArguments,
     /// What to print.
@@ -338,8 +357,12 @@ pub enum GraphFormat {
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..=1e9).contains(&value) => Ok(value),
-        _ => Err("a time is a number of seconds".into()),
+        _ => Err("a time is a number of seconds that is at least 0".into()),
     }
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    probability(text).map_err(|_| "a part is a number from 0 to 1, such as 0.05 for 5 %".into())
 }
 
 fn probability(text: &str) -> Result<f64, String> {

@@ -1,17 +1,33 @@
 //! Ctrl-C: a search ends with the best it has found; anything else ends at once, and
 //! leaves nothing half written.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use fedcompetitors_files::remove_temporaries;
 
 static SEARCHING: AtomicBool = AtomicBool::new(false);
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// Signals that follow each other faster than anybody can press keys are one: some
+/// programs signal both a process and its group.
+const ONE_SIGNAL: Duration = Duration::from_millis(300);
+
 /// From now on Ctrl-C is handled here.
 pub fn listen() {
+    let last: Mutex<Option<Instant>> = Mutex::new(None);
     // Without a handler the program would still end, but leave half-written files.
-    let _ = ctrlc::set_handler(|| {
+    let _ = ctrlc::set_handler(move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < ONE_SIGNAL) {
+            return;
+        }
+        *last = Some(Instant::now());
         let first = !STOP.swap(true, Ordering::Relaxed);
         if first && SEARCHING.load(Ordering::Relaxed) {
             return;
@@ -28,4 +44,9 @@ pub fn while_searching<T>(search: impl FnOnce(&'static AtomicBool) -> T) -> T {
     SEARCHING.store(false, Ordering::Relaxed);
     // A second Ctrl-C ends the program, whatever the first one did.
     result
+}
+
+/// Has a search been ended by Ctrl-C?
+pub fn was_interrupted() -> bool {
+    STOP.load(Ordering::Relaxed)
 }

@@ -15,7 +15,7 @@ use fedcompetitors_files::{FileError, Problem};
 
 use crate::{
     arguments::{Arguments, Command},
-    output::{shown_path, tell},
+    output::tell,
 };
 
 /// How a call ended that did its work.
@@ -31,12 +31,13 @@ enum Outcome {
 /// the command line.
 #[derive(Debug)]
 enum Failure {
-    /// A file is wrong (exit status 3) or out of reach (exit status 4).
-    File(FileError),
+    /// A file is wrong (exit status 3) or out of reach (exit status 4); sometimes the
+    /// command knows better than the reader what to do about it.
+    File { error: Box<FileError>, hint: Option<String> },
     /// A name on the command line is unknown: exit status 2.
     Name(fedcompetitors_graphs::GraphError),
-    /// A file to write is one that was read: exit status 2.
-    Overwrites(std::path::PathBuf),
+    /// What was asked for makes no sense: exit status 2.
+    Usage { error: String, hint: String },
     /// Standard output cannot be written to: exit status 4.
     Output(io::Error),
 }
@@ -44,23 +45,22 @@ enum Failure {
 impl Failure {
     fn status(&self) -> u8 {
         match self {
-            Self::File(error) => match error.problem {
+            Self::File { error, .. } => match error.problem {
                 Problem::Unreadable(_) | Problem::Unwritable(_) => 4,
                 _ => 3,
             },
-            Self::Name(_) | Self::Overwrites(_) => 2,
+            Self::Name(_) | Self::Usage { .. } => 2,
             Self::Output(_) => 4,
         }
     }
 
     fn report(&self) {
         let (error, hint) = match self {
-            Self::File(error) => (error.to_string(), error.hint()),
+            Self::File { error, hint } => {
+                (error.to_string(), hint.clone().unwrap_or_else(|| error.hint()))
+            }
             Self::Name(error) => (error.to_string(), error.hint()),
-            Self::Overwrites(path) => (
-                format!("{} would be written over what was read from it", shown_path(path)),
-                "choose another file to write to".into(),
-            ),
+            Self::Usage { error, hint } => (error.clone(), hint.clone()),
             Self::Output(error) => (
                 format!("standard output cannot be written to: {error}"),
                 "check where it goes".into(),
@@ -72,7 +72,7 @@ impl Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
-        Self::File(error)
+        Self::File { error: Box::new(error), hint: None }
     }
 }
 

@@ -49,7 +49,10 @@ pub fn refuse_overwriting(target: Option<&Path>, read: &[&Path]) -> Result<(), F
         _ => false,
     };
     match read.iter().find(|path| same(path)) {
-        Some(path) => Err(Failure::Overwrites(path.to_path_buf())),
+        Some(path) => Err(Failure::Usage {
+            error: format!("{} would be written over what was read from it", shown_path(path)),
+            hint: "choose another file to write to".into(),
+        }),
         None => Ok(()),
     }
 }

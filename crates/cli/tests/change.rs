@@ -111,6 +111,8 @@ fn the_past_is_verified_too() {
     let desk = Desk::new();
     desk.select();
     desk.change("leave", &["City"]);
+    // `select` begins from nothing, and would forget why this must not be.
+    insta::assert_snapshot!(seen(&desk.run("select", &["--out", "plan.json"])));
     let path = desk.0.path().join("plan.json");
     let plan = fs::read_to_string(&path).expect("written");
     let edge = "{\"from\": \"North\", \"to\": \"General\", \"benefit\": 0.2}";
@@ -118,4 +120,46 @@ fn the_past_is_verified_too() {
     assert_ne!(edited, plan);
     fs::write(Path::new(&path), edited).expect("written");
     assert_eq!(desk.verify(), 1);
+    let explain = ["--plan", "plan.json", "North", "General"];
+    insta::assert_snapshot!(seen(&desk.run("explain", &explain)));
+}
+
+/// Declared once, a competition counts, whatever becomes of the competing file.
+#[test]
+fn a_declared_competition_is_remembered() {
+    let desk = Desk::new();
+    desk.write("benefit.csv", "from,to,benefit\nCity,North,0.4\nSouth,\"Lake, Inc\",0.1\n");
+    assert!(desk.run("select", &["--policy", "none", "--out", "plan.json"]).status.success());
+    insta::assert_snapshot!(desk.change("declare", &["City", "North"]));
+    insta::assert_snapshot!(desk.change("declare", &["Lake, Inc", "North"]));
+    insta::assert_snapshot!(desk.change("declare", &["North", "City"]));
+    // St Mary is gone, and somebody tidies the file.
+    desk.change("leave", &["St Mary"]);
+    desk.write("competing.csv", "a,b\n");
+    insta::assert_snapshot!(desk.change("replan", &[]));
+    assert_eq!(desk.verify(), 0);
+    insta::assert_snapshot!(desk.change("replan", &["--reconciled", "North", "City"]));
+    let plan = fs::read_to_string(desk.0.path().join("plan.json")).expect("written");
+    assert!(plan.contains("St Mary") && !plan.contains("\"City\",\n      \"North\""));
+}
+
+/// Who has left cannot be asked to begin again: its past is told, and stops nothing.
+#[test]
+fn what_those_carry_who_have_left_is_told() {
+    let desk = Desk::new();
+    desk.select();
+    desk.change("leave", &["City"]);
+    insta::assert_snapshot!(desk.change("declare", &["City", "St Mary"]));
+    assert_eq!(desk.verify(), 0);
+    insta::assert_snapshot!(desk.change("leave", &["City"]));
+    insta::assert_snapshot!(desk.change("join", &["Nowhere"]));
+    desk.write("benefit.csv", &format!("{BENEFIT}Hill,North,0.1\n"));
+    insta::assert_snapshot!(desk.change("replan", &[]));
+}
+
+#[test]
+fn a_breach_by_the_past_can_be_read_by_programs() {
+    let desk = Desk::new();
+    desk.select();
+    insta::assert_snapshot!(desk.change("declare", &["City", "St Mary", "--format", "json"]));
 }

@@ -138,7 +138,10 @@ fn lookalikes(
         if warnings.len() > 2 * MOST_WARNINGS {
             break;
         }
-        if let Some(nearest) = rivals.as_ref().and_then(|rivals| rivals.nearest(name)) {
+        let nearest = rivals.as_ref().and_then(|rivals| rivals.nearest(name));
+        // `v1` is not a misspelt `v10`: numbers tell participants apart on purpose.
+        let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        if let Some(nearest) = nearest.filter(|nearest| stem(nearest) != stem(name)) {
             warnings.push(format!(
                 "\"{}\" is in {benefit} but not in {competing}, which has \"{}\": if they are the same, a \
                  competition is lost; a list of participants tells them apart",

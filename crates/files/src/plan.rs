@@ -44,6 +44,46 @@ pub struct Past {
     pub provenance: Provenance,
     /// Those who had left; others may still carry their data.
     pub left: Vec<usize>,
+    /// Who competed with whom (the one that said so first), whatever a competing file
+    /// says later: a competition ends when somebody says so, not when a line is lost.
+    pub competing: Vec<(usize, usize)>,
+}
+
+impl Past {
+    /// Nothing has flowed and nobody has left.
+    pub fn none(participants: &Participants) -> Self {
+        let provenance = Provenance::own(participants);
+        Self { provenance, left: Vec::new(), competing: Vec::new() }
+    }
+
+    /// What those carry who are still there; what others once carried concerns nobody.
+    pub fn present(&self) -> Provenance {
+        let mut present = self.provenance.clone();
+        self.left.iter().for_each(|&gone| present.restart(gone));
+        present
+    }
+
+    /// The competitions that this past knows and a competing graph lacks.
+    pub fn forgotten<'a>(
+        &'a self,
+        competing: &'a CompetingGraph,
+    ) -> impl Iterator<Item = (usize, usize)> + 'a {
+        self.competing.iter().copied().filter(|&(a, b)| !competing.competes(a, b))
+    }
+
+    /// The competing graph with those competitions that only this past still knows.
+    ///
+    /// # Panics
+    /// If the graph is over other participants.
+    pub fn with_remembered(&self, competing: CompetingGraph) -> CompetingGraph {
+        let participants = self.provenance.participants();
+        assert_eq!(participants, competing.participants(), "one list of participants");
+        let forgotten: Vec<(usize, usize)> = self.forgotten(&competing).collect();
+        if forgotten.is_empty() {
+            return competing;
+        }
+        competing.declared(&forgotten).expect("a past holds no pair of one participant")
+    }
 }
 
 impl StatedPlan {
@@ -71,6 +111,10 @@ struct PlanText<'a> {
     provenance: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
     left: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    competing: Vec<&'a RawValue>,
+    #[serde(default, rename = "note")]
+    _note: Option<String>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -159,7 +203,7 @@ pub fn parse_plan(path: &Path, text: &str) -> Result<StatedPlan, FileError> {
             participants.find(name).map_err(|error| document.refuse(raw, error))?;
         }
     }
-    let past = read_past(&document, &participants, plan.provenance, &plan.left)?;
+    let past = read_past(&document, &participants, plan.provenance, &plan.left, &plan.competing)?;
     Ok(StatedPlan {
         policy: plan.policy,
         usage: usage.build(),
@@ -174,13 +218,14 @@ fn read_past(
     participants: &Participants,
     provenance: Option<Vec<&RawValue>>,
     left: &[&RawValue],
+    competing: &[&RawValue],
 ) -> Result<Option<Past>, FileError> {
-    if provenance.is_none() && left.is_empty() {
+    if provenance.is_none() && left.is_empty() && competing.is_empty() {
         return Ok(None);
     }
     let find =
         |raw, name: &str| participants.find(name).map_err(|error| document.refuse(raw, error));
-    let mut past = Past { provenance: Provenance::own(participants), left: Vec::new() };
+    let mut past = Past::none(participants);
     for raw in provenance.unwrap_or_default() {
         let carried: CarriedText = document.entry(raw)?;
         let owner = find(raw, &carried.participant)?;
@@ -191,6 +236,15 @@ fn read_past(
     for &raw in left {
         let name: String = document.entry(raw)?;
         past.left.push(find(raw, &name)?);
+    }
+    for &raw in competing {
+        let (a, b): (String, String) = document.entry(raw)?;
+        let pair = (find(raw, &a)?, find(raw, &b)?);
+        if pair.0 == pair.1 {
+            let error = GraphError::CompetesWithItself { name: a };
+            return Err(document.refuse(raw, error));
+        }
+        past.competing.push(pair);
     }
     Ok(Some(past))
 }
@@ -233,13 +287,16 @@ impl Serialize for PlanDocument<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let participants = self.benefit.participants();
         // JSON needs no exact number of fields, only whether there are any.
-        let mut object = serializer.serialize_struct("plan", 9)?;
+        let mut object = serializer.serialize_struct("plan", 11)?;
         object.serialize_field("format", FORMAT)?;
         object.serialize_field("policy", self.plan.policy)?;
         object.serialize_field("participants", &List(|| participants.names()))?;
         object.serialize_field("usage", &List(|| self.edges()))?;
         object.serialize_field("welfare", &self.plan.welfare)?;
         object.serialize_field("upper_bound", &self.plan.upper_bound)?;
+        if let Some(note) = self.plan.note {
+            object.serialize_field("note", note)?;
+        }
         if self.with_refusals {
             let refused = || {
                 let history = self.past.map(|past| &past.provenance);
@@ -252,6 +309,9 @@ impl Serialize for PlanDocument<'_> {
             object.serialize_field("provenance", &List(|| carried(past)))?;
             let left = || past.left.iter().map(|&index| participants.name(index));
             object.serialize_field("left", &List(left))?;
+            let name = |index| participants.name(index);
+            let competing = || past.competing.iter().map(|&(a, b)| [name(a), name(b)]);
+            object.serialize_field("competing", &List(competing))?;
         }
         object.end()
     }

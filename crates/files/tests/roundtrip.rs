@@ -90,7 +90,7 @@ proptest! {
         for (owner, other) in carried {
             provenance.add(owner % benefit.participants().len(), other % benefit.participants().len());
         }
-        let past = Past { provenance, left: vec![0] };
+        let past = Past { provenance, left: vec![0], competing: competing.pairs().collect() };
         let past = with_past.then_some(past);
         let document = PlanDocument {
             plan: &plan, competing: &competing, benefit: &benefit, past: past.as_ref(), with_refusals,

@@ -9,12 +9,15 @@ use crate::{
     participants::shown,
 };
 
-/// For each participant the set of those it reaches along usage edges.
+/// For each participant the set of those whom its data reaches along usage edges.
 ///
 /// It proves the rule if each set holds its owner, is closed under the usage edges,
 /// and holds no competitor of its owner: then no path leads from anybody to a
 /// competitor. [`Certificate::check`] asks for these three, and last, though the proof
 /// doesn't need it, that no set holds more than is really reached.
+///
+/// Where models carry data from before, each set must hold the carriers of its owner's
+/// data too: [`Certificate::prove_after`], [`Certificate::check_after`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
     participants: Participants,
@@ -41,6 +44,28 @@ impl Certificate {
             reached.row_mut(owner).copy_from_slice(reach.set(owner));
         }
         Ok(Self { participants: participants.clone(), reached })
+    }
+
+    /// The certificate of a usage graph that keeps the rule, given what models carry.
+    ///
+    /// # Errors
+    /// A leaking path, if the graph breaks the rule, alone or with what is carried.
+    ///
+    /// # Panics
+    /// If the graphs and the history are over different participants.
+    pub fn prove_after(
+        competing: &CompetingGraph,
+        usage: &UsageGraph,
+        history: &Provenance,
+    ) -> Result<Self, Leak> {
+        Self::prove(competing, usage)?;
+        match find_breach(competing, usage, history) {
+            Some(breach) => Err(breach),
+            None => Ok(Self {
+                participants: competing.participants().clone(),
+                reached: history.after(usage).carriers(),
+            }),
+        }
     }
 
     /// A certificate as somebody hands it in, right or wrong: row `p` of the matrix
@@ -74,11 +99,32 @@ impl Certificate {
     /// # Panics
     /// If the graphs and the certificate are over different participants.
     pub fn check(&self, competing: &CompetingGraph, usage: &UsageGraph) -> Result<(), Flaw> {
+        self.check_after(competing, usage, &Provenance::own(competing.participants()))
+    }
+
+    /// The same, given what models carry: each set must hold the carriers too.
+    ///
+    /// # Errors
+    /// The first flaw.
+    ///
+    /// # Panics
+    /// If the graphs, the history and the certificate are over different participants.
+    pub fn check_after(
+        &self,
+        competing: &CompetingGraph,
+        usage: &UsageGraph,
+        history: &Provenance,
+    ) -> Result<(), Flaw> {
         let participants = same_participants(competing, usage);
         assert_eq!(participants, &self.participants, "one list of participants");
+        let carriers = history.carriers();
         for owner in 0..participants.len() {
             if !contains(self.set(owner), owner) {
                 return Err(Flaw::OwnerMissing { owner });
+            }
+            if !is_subset(carriers.row(owner), self.set(owner)) {
+                let carrier = ones(carriers.row(owner)).find(|&a| !contains(self.set(owner), a));
+                return Err(Flaw::CarrierMissing { owner, carrier: carrier.unwrap_or(owner) });
             }
             if let Some(competitor) =
                 common_ones(self.set(owner), competing.competitors(owner)).next()
@@ -93,10 +139,10 @@ impl Certificate {
                 return Err(Flaw::NotClosed { owner: owner.unwrap_or(from), from, to });
             }
         }
-        let reach = Reachability::of(usage);
+        let reached = history.after(usage).carriers();
         for owner in 0..participants.len() {
-            if !is_subset(self.set(owner), reach.set(owner)) {
-                let claimed = ones(self.set(owner)).find(|&other| !reach.reaches(owner, other));
+            if !is_subset(self.set(owner), reached.row(owner)) {
+                let claimed = ones(self.set(owner)).find(|&other| !reached.get(owner, other));
                 return Err(Flaw::NotReached { owner, claimed: claimed.unwrap_or(owner) });
             }
         }
@@ -111,6 +157,13 @@ pub enum Flaw {
     OwnerMissing {
         /// The participant whose set it is.
         owner: usize,
+    },
+    /// A set that does not hold somebody who carries its owner's data from before.
+    CarrierMissing {
+        /// The participant whose set it is.
+        owner: usize,
+        /// Who carries its data.
+        carrier: usize,
     },
     /// A set that holds a competitor of its owner.
     CompetitorInside {
@@ -146,6 +199,11 @@ impl Flaw {
             Self::OwnerMissing { owner } => {
                 format!("the set of \"{0}\" does not hold \"{0}\" itself", name(owner))
             }
+            Self::CarrierMissing { owner, carrier } => format!(
+                "the set of \"{0}\" does not hold \"{1}\", whose model carries the data of \"{0}\" from before",
+                name(owner),
+                name(carrier)
+            ),
             Self::CompetitorInside { owner, competitor } => {
                 format!(
                     "the set of \"{}\" holds its competitor \"{}\"",
@@ -175,6 +233,8 @@ pub struct Leak {
     pub path: Vec<usize>,
     /// How many (participant, competitor) pairs are connected in all, this one included.
     pub pairs: usize,
+    /// Is the first step one of the past? Then it cannot be left out any more.
+    pub from_before: bool,
 }
 
 /// A shortest path by which somebody contributes to a competitor, if there is one.
@@ -213,10 +273,11 @@ pub fn find_breach(
     };
     let carriers = (0..participants.len()).filter(|&carrier| history.carries(carrier, rival));
     let mut path = carriers.filter_map(way).min_by_key(Vec::len)?;
-    if path[0] != rival {
+    let from_before = path[0] != rival;
+    if from_before {
         path.insert(0, rival);
     }
-    Some(Leak { path, pairs: breaches.len() })
+    Some(Leak { path, pairs: breaches.len(), from_before })
 }
 
 fn same_participants<'a>(competing: &'a CompetingGraph, usage: &UsageGraph) -> &'a Participants {
@@ -242,7 +303,7 @@ fn shortest_leak(
             shortest = Some(path);
         }
     }
-    shortest.map(|path| Leak { path, pairs })
+    shortest.map(|path| Leak { path, pairs, from_before: false })
 }
 
 /// A shortest path from `start` to any of `goals` with fewer than `limit` nodes.

@@ -44,16 +44,19 @@ impl CompetingGraph {
         self.either_way.row(a)
     }
 
-    /// The same graph after `a` has declared that it competes with `b`.
+    /// The same graph after the first of each pair has declared that it competes with
+    /// the second.
     ///
     /// # Errors
     /// If a participant is said to compete with itself.
-    pub fn declared(&self, a: usize, b: usize) -> Result<Self, GraphError> {
+    pub fn declared(&self, pairs: &[(usize, usize)]) -> Result<Self, GraphError> {
         let mut builder = CompetingGraphBuilder {
             participants: self.participants.clone(),
             reports: self.reports.clone(),
         };
-        builder.report(a, b)?;
+        for &(a, b) in pairs {
+            builder.report(a, b)?;
+        }
         Ok(builder.build())
     }
 
@@ -123,11 +126,11 @@ mod tests {
     fn a_pair_can_be_declared_and_reconciled() {
         let participants = Participants::new(["a", "b", "c"]).expect("valid");
         let graph = CompetingGraph::builder(&participants).build();
-        let declared = graph.declared(1, 0).expect("two participants");
+        let declared = graph.declared(&[(1, 0)]).expect("two participants");
         assert!(declared.competes(0, 1) && declared.reports(1, 0) && !declared.reports(0, 1));
-        let both = declared.declared(0, 1).expect("two participants");
+        let both = declared.declared(&[(0, 1)]).expect("two participants");
         assert_eq!(both.reconciled(0, 1), graph);
-        assert!(graph.declared(2, 2).is_err());
+        assert!(graph.declared(&[(2, 2)]).is_err());
     }
 
     #[test]

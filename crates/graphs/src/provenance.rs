@@ -35,6 +35,11 @@ impl Provenance {
         self.carried.row(owner)
     }
 
+    /// For each participant those whose models carry its data, itself included.
+    pub fn carriers(&self) -> BitMatrix {
+        self.carried.transposed()
+    }
+
     /// Does the model of `owner` carry the data of `other`?
     pub fn carries(&self, owner: usize, other: usize) -> bool {
         contains(self.carried(owner), other)
@@ -59,13 +64,14 @@ impl Provenance {
     pub fn after(&self, usage: &UsageGraph) -> Self {
         assert_eq!(&self.participants, usage.participants(), "one list of participants");
         let reach = Reachability::of(usage);
-        let mut later = self.clone();
-        for source in 0..self.participants.len() {
-            for target in ones(reach.set(source)).filter(|&target| target != source) {
-                union(later.carried.row_mut(target), self.carried(source));
+        let carriers = self.carriers();
+        let mut reached = BitMatrix::new(self.participants.len());
+        for owner in 0..self.participants.len() {
+            for carrier in ones(carriers.row(owner)) {
+                union(reached.row_mut(owner), reach.set(carrier));
             }
         }
-        later
+        Self { participants: self.participants.clone(), carried: reached.transposed() }
     }
 
     /// The same over a longer list of participants: those who are new carry their own

@@ -2,8 +2,8 @@
 //! plain search.
 
 use fedcompetitors_graphs::{
-    Certificate, CompetingGraph, Flaw, Participants, UsageGraph,
-    bits::{BitMatrix, insert, remove},
+    Certificate, CompetingGraph, Flaw, Participants, Provenance, UsageGraph,
+    bits::{BitMatrix, contains, insert, remove},
     find_leak,
 };
 use proptest::prelude::*;
@@ -101,6 +101,62 @@ proptest! {
                 }
                 let tampered = Certificate::claimed(graphs.usage.participants(), sets);
                 prop_assert!(tampered.check(&graphs.competing, &graphs.usage).is_err());
+            }
+        }
+    }
+
+    /// What was carried before counts as if it were flowing again.
+    #[test]
+    fn a_past_is_proven_and_tampering_with_it_refused(
+        graphs in graphs(8),
+        past in prop::collection::vec((0_usize..8, 0_usize..8), 0..6),
+    ) {
+        let participants = graphs.usage.participants();
+        let count = participants.len();
+        let mut history = Provenance::own(participants);
+        let mut flows: Vec<(usize, usize)> = graphs.usage.edges().collect();
+        for (carrier, owner) in past {
+            history.add(carrier % count, owner % count);
+        }
+        // Every owner a source of its own, from which its data flows to the carriers.
+        for owner in 0..count {
+            flows.extend((0..count).filter(|&c| history.carries(c, owner)).map(|c| (count + owner, c)));
+        }
+        let mut reached = BitMatrix::new(count);
+        for owner in 0..count {
+            let mut seen = vec![count + owner];
+            let mut at = 0;
+            while at < seen.len() {
+                let next: Vec<usize> =
+                    flows.iter().filter(|edge| edge.0 == seen[at]).map(|edge| edge.1).collect();
+                next.into_iter().for_each(|to| if !seen.contains(&to) { seen.push(to) });
+                at += 1;
+            }
+            seen.into_iter().filter(|&to| to < count).for_each(|to| reached.set(owner, to));
+        }
+        let leaks = graphs.competing.pairs().any(|(a, b)| reached.get(a, b) || reached.get(b, a));
+        match Certificate::prove_after(&graphs.competing, &graphs.usage, &history) {
+            Err(leak) => {
+                prop_assert!(leaks);
+                let edges = leak.path.windows(2).skip(usize::from(leak.from_before));
+                prop_assert!(edges.into_iter().all(|edge| graphs.usage.uses(edge[0], edge[1])));
+            }
+            Ok(certificate) => {
+                prop_assert!(!leaks);
+                let check = |certificate: &Certificate| {
+                    certificate.check_after(&graphs.competing, &graphs.usage, &history)
+                };
+                prop_assert_eq!(check(&certificate), Ok(()));
+                for (owner, other) in (0..count * count).map(|at| (at / count, at % count)) {
+                    prop_assert_eq!(contains(certificate.set(owner), other), reached.get(owner, other));
+                    let mut sets = reached.clone();
+                    if sets.get(owner, other) {
+                        remove(sets.row_mut(owner), other);
+                    } else {
+                        sets.set(owner, other);
+                    }
+                    prop_assert!(check(&Certificate::claimed(participants, sets)).is_err());
+                }
             }
         }
     }

@@ -3,40 +3,37 @@
 use std::fmt::Write;
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Provenance, UsageGraph,
+    BenefitGraph, Provenance, UsageGraph,
     bits::{contains, ones},
     shown,
 };
 
-use crate::{Explanation, Verdict, number, plural, reason_path_text};
+use crate::{
+    Explanation, PlanSummary, Verdict, number, plan::closing_text, plural, reason_path_text,
+};
 
 /// What a change is about.
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'a> {
-    /// Who competes with whom now.
-    pub competing: &'a CompetingGraph,
-    /// Who would help whom now.
+    /// The new plan.
+    pub plan: PlanSummary<'a>,
+    /// Who would help whom, those who have left included.
     pub benefit: &'a BenefitGraph,
-    /// What models carry.
-    pub history: &'a Provenance,
-    /// Those who have left.
-    pub left: &'a [usize],
     /// Who learned from whom, over the participants of now.
     pub before: &'a UsageGraph,
-    /// Who may learn from whom now.
-    pub after: &'a UsageGraph,
 }
 
 /// The edges that come and go, with reasons, and what that is worth.
 pub fn change_text(change: &Change<'_>) -> String {
-    let participants = change.after.participants();
+    let plan = &change.plan;
+    let participants = plan.usage.participants();
     let name = |index: usize| shown(participants.name(index)).into_owned();
     let mut text = String::new();
     let (mut kept, mut changed) = (0, 0);
     for to in 0..participants.len() {
-        let (before, after) = (change.before.collaborators(to), change.after.collaborators(to));
+        let (before, after) = (change.before.collaborators(to), plan.usage.collaborators(to));
         for from in ones(after).filter(|&from| !contains(before, from)) {
-            let value = number(change.benefit.benefit(from, to));
+            let value = number(plan.benefit.benefit(from, to));
             let _ = writeln!(text, "+ {} now learns from {} ({value})", name(to), name(from));
             changed += 1;
         }
@@ -47,31 +44,30 @@ pub fn change_text(change: &Change<'_>) -> String {
         }
         kept += ones(after).filter(|&from| contains(before, from)).count();
     }
-    let worth = |usage: &UsageGraph| {
-        let received = |to| change.benefit.received(to, |from| usage.uses(from, to));
-        (0..participants.len()).map(received).fold(0.0, |sum, value| sum + value)
-    };
+    let received = |to| change.benefit.received(to, |from| change.before.uses(from, to));
+    let before = (0..participants.len()).map(received).fold(0.0, |sum, value| sum + value);
     if changed == 0 {
         text.push_str("Nothing changes.\n");
     }
     let _ = writeln!(
         text,
-        "{} as before. Welfare, by the benefits of now: {} before, {} after.",
+        "{} as before. Welfare, by the benefits of now: {} before, {} after; {}",
         plural(kept, "edge stays", "edges stay"),
-        number(worth(change.before)),
-        number(worth(change.after)),
+        number(before),
+        number(plan.welfare),
+        closing_text(plan).trim_end(),
     );
     text
 }
 
 fn why_not(change: &Change<'_>, from: usize, to: usize) -> String {
-    let participants = change.after.participants();
+    let PlanSummary { competing, benefit, history, usage, left, .. } = change.plan;
+    let participants = usage.participants();
     let name = |index: usize| shown(participants.name(index)).into_owned();
-    if let Some(&gone) = change.left.iter().find(|&&gone| gone == from || gone == to) {
+    if let Some(&gone) = left.iter().find(|&&gone| gone == from || gone == to) {
         return format!("{} has left", name(gone));
     }
-    let Change { competing, benefit, history, after, .. } = *change;
-    match Explanation::of(competing, benefit, after, Some(history), from, to).verdict {
+    match Explanation::of(competing, benefit, usage, history, from, to).verdict {
         Verdict::Used => "it does".into(),
         Verdict::NoBenefit => "it would not help any more".into(),
         Verdict::LeftOut => "the plan leaves it out".into(),

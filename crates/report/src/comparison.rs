@@ -1,6 +1,6 @@
 //! Plans side by side.
 
-use crate::{number, table::Table};
+use crate::{number, plan::is_proven, table::Table};
 
 /// What one policy's plan is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,52 +13,60 @@ pub struct Comparison {
     pub upper_bound: f64,
     /// How many edges are used.
     pub edges: usize,
-    /// How many participants learn from nobody.
+    /// How many participants get nothing.
     pub with_nothing: usize,
+    /// What whoever gets least gets, of those whom a plan could help at all.
+    pub least: f64,
+    /// The geometric mean of what those get who get something.
+    pub mean: f64,
     /// Over how many edges information travels at most.
     pub longest_chain: usize,
     /// How long the policy took.
     pub seconds: f64,
     /// Was the plan found to keep the rule?
     pub keeps_the_rule: bool,
+    /// What else there is to say about how it was made.
+    pub note: Option<&'static str>,
 }
 
-/// A table of plans, measured by the one with the lowest bound.
-pub fn comparison_text(comparisons: &[Comparison]) -> String {
-    let best = comparisons.iter().min_by(|a, b| a.upper_bound.total_cmp(&b.upper_bound));
-    let Some(best) = best else {
+/// A table of plans, the one that seeks the best first: where it aims at the welfare, the
+/// others are measured by it; `fairly` if it aims at something else.
+pub fn comparison_text(comparisons: &[Comparison], fairly: bool) -> String {
+    let Some(best) = comparisons.first() else {
         return String::new();
     };
-    let mut table = Table::new(&[
-        "policy",
-        ">welfare",
-        ">of the best",
-        ">edges",
-        ">with nothing",
-        ">longest chain",
-        ">seconds",
-        "rule",
-    ]);
+    let measures: &[&str] =
+        if fairly { &[">least gets", ">geometric mean"] } else { &[">of the best"] };
+    let columns = [">edges", ">with nothing", ">longest chain", ">seconds", "rule"];
+    let header: Vec<&str> =
+        ["policy", ">welfare"].iter().chain(measures).chain(&columns).copied().collect();
+    let mut table = Table::new(&header);
     for comparison in comparisons {
         let share =
             if best.welfare > 0.0 { 100.0 * comparison.welfare / best.welfare } else { 100.0 };
-        table.row(vec![
-            comparison.policy.into(),
-            number(comparison.welfare),
-            format!("{share:.1} %"),
+        let measured = if fairly {
+            vec![number(comparison.least), number(comparison.mean)]
+        } else {
+            vec![format!("{share:.1} %")]
+        };
+        let mut row = vec![comparison.policy.into(), number(comparison.welfare)];
+        row.extend(measured);
+        row.extend([
             comparison.edges.to_string(),
             comparison.with_nothing.to_string(),
             comparison.longest_chain.to_string(),
             format!("{:.4}", comparison.seconds),
             if comparison.keeps_the_rule { "holds" } else { "BROKEN" }.into(),
         ]);
+        table.row(row);
     }
-    let proven = best.upper_bound <= best.welfare * (1.0 + 1e-9);
-    let bound = if proven {
+    let bound = if fairly {
+        format!("The plan of {}: {}.", best.policy, best.note.unwrap_or_default())
+    } else if is_proven(best.welfare, best.upper_bound) {
         format!("The plan of {} is proven to be the best.", best.policy)
     } else {
         format!(
-            "Best so far: {}; no plan can exceed {}. More time (--time-limit) may find better.",
+            "Best so far: {}; no plan can exceed {}. More time (--time-limit) or a smaller --gap may find better.",
             best.policy,
             number(best.upper_bound)
         )

@@ -19,7 +19,7 @@ pub use numbers::{number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text};
 pub use proof::{certificate_text, leak_text};
 
-pub use what_if::{Effect, Price, effects_text, prices_text};
+pub use what_if::{Effect, Price, Worth, effects_text, prices_text};
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, shown};
 

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Refusal, UsageGraph,
-    bits::{contains, count},
+    BenefitGraph, CompetingGraph, Flows, Provenance, Reasons, Refusal, UsageGraph, bits::contains,
     shown,
 };
 
@@ -30,6 +29,10 @@ pub struct PlanSummary<'a> {
     pub upper_bound: f64,
     /// What else there is to say about how it was made.
     pub note: Option<&'a str>,
+    /// What models carried before, where anything had flowed.
+    pub history: Option<&'a Provenance>,
+    /// Those who have left.
+    pub left: &'a [usize],
 }
 
 /// Collaborators that are named before the rest is only counted.
@@ -58,29 +61,41 @@ pub fn plan_text(summary: &PlanSummary<'_>) -> String {
         }
     }
     let pairs = competing.pairs().count();
-    let mut text = format!(
-        "Plan by policy {}: {}, {}.\n\n{}\nWelfare {} from {} of {} useful edges; {}.\n",
+    let useful = usage.edges().filter(|&(from, to)| benefit.benefit(from, to) > 0.0).count();
+    let useless = match usage.len() - useful {
+        0 => String::new(),
+        count => format!(" (and {count} that bring nothing)"),
+    };
+    format!(
+        "Plan by policy {}: {}, {}.\n\n{}\nWelfare {} from {useful} of {} useful edges{useless}; {}",
         summary.policy,
         plural(participants.len(), "participant", "participants"),
         plural(pairs, "competing pair", "competing pairs"),
         table.render(),
         number(summary.welfare),
-        usage.len(),
         benefit.len(),
-        bound_text(summary.welfare, summary.upper_bound),
-    );
+        closing_text(summary),
+    )
+}
+
+/// How much better the plan could be, how it was made, and who gets nothing and why.
+pub(crate) fn closing_text(summary: &PlanSummary<'_>) -> String {
+    let mut text = format!("{}.\n", bound_text(summary.welfare, summary.upper_bound));
     if let Some(note) = summary.note {
         let _ = writeln!(text, "Note: {note}.");
     }
-    if let Some(alone) = alone_text(summary) {
-        text.push_str(&alone);
-    }
+    text.push_str(&nothing_text(summary));
     text
+}
+
+/// Is it proven that no plan has more, to all the digits that are shown?
+pub(crate) fn is_proven(welfare: f64, upper_bound: f64) -> bool {
+    upper_bound <= welfare * (1.0 + 1e-6) && number(upper_bound) == number(welfare)
 }
 
 /// How much better a plan could be.
 fn bound_text(welfare: f64, upper_bound: f64) -> String {
-    if upper_bound <= welfare * (1.0 + 1e-9) {
+    if is_proven(welfare, upper_bound) {
         return "no plan has more".into();
     }
     let share = 100.0 * welfare / upper_bound;
@@ -108,26 +123,34 @@ fn collaborators(summary: &PlanSummary<'_>, index: usize) -> Vec<String> {
     items
 }
 
-/// Who learns from nobody, and why.
-fn alone_text(summary: &PlanSummary<'_>) -> Option<String> {
+/// Who gets nothing, and why.
+fn nothing_text(summary: &PlanSummary<'_>) -> String {
     let PlanSummary { benefit, usage, competing, .. } = *summary;
     let participants = usage.participants();
-    let (mut unhelped, mut rivals_only, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    for index in (0..participants.len()).filter(|&index| count(usage.collaborators(index)) == 0) {
-        let mut helpers = benefit.helpers(index).peekable();
+    let (mut unhelped, mut rivals_only) = (Vec::new(), Vec::new());
+    let (mut refused, mut left_out) = (Vec::new(), Vec::new());
+    let flows = Flows::new(usage, summary.history);
+    for index in (0..participants.len()).filter(|index| !summary.left.contains(index)) {
+        if benefit.received(index, |from| usage.uses(from, index)) > 0.0 {
+            continue;
+        }
+        let helpers: Vec<usize> = benefit.helpers(index).map(|(from, _)| from).collect();
         let name = shown(participants.name(index)).into_owned();
-        if helpers.peek().is_none() {
+        if helpers.is_empty() {
             unhelped.push(name);
-        } else if helpers.all(|(from, _)| contains(competing.competitors(index), from)) {
+        } else if helpers.iter().all(|&from| contains(competing.competitors(index), from)) {
             rivals_only.push(name);
         } else {
-            refused.push(name);
+            let reasons = Reasons::against(competing, &flows, index);
+            let all = helpers.iter().all(|&from| reasons.refuses(from));
+            if all { refused.push(name) } else { left_out.push(name) }
         }
     }
     let groups = [
         (unhelped, "nobody's data would help"),
         (rivals_only, "only competitors would help"),
-        (refused, "every edge to it would connect competitors (see `--refusals`)"),
+        (refused, "every edge to it would connect competitors (`explain` says which)"),
+        (left_out, "the policy leaves out what the rule would allow"),
     ];
     let mut text = String::new();
     for (mut names, why) in groups.into_iter().filter(|(names, _)| !names.is_empty()) {
@@ -136,9 +159,10 @@ fn alone_text(summary: &PlanSummary<'_>) -> Option<String> {
             names.truncate(NAMED);
             names.push(format!("and {more} more"));
         }
-        let _ = writeln!(text, "Alone, as {why}: {}.", names.join(", "));
+        let gets = if names.len() == 1 { "Gets" } else { "Get" };
+        let _ = writeln!(text, "{gets} nothing, as {why}: {}.", names.join(", "));
     }
-    (!text.is_empty()).then_some(text)
+    text
 }
 
 /// Every useful edge that is not used, with the reason.

@@ -12,11 +12,13 @@ use crate::{
 /// Participants up to which every set is printed.
 const PRINTED: usize = 60;
 
-/// What a certificate proves, and the sets that prove it.
+/// What a certificate proves, and the sets that prove it; `with_past` if models carried
+/// data before.
 pub fn certificate_text(
     competing: &CompetingGraph,
     usage: &UsageGraph,
     certificate: &Certificate,
+    with_past: bool,
 ) -> String {
     let participants = certificate.participants();
     let mut text = format!(
@@ -53,8 +55,13 @@ pub fn certificate_text(
     text.push_str(&table.render());
     text.push_str(
         "\nTo check it by hand: nobody's second column holds a name of its third, and whoever\n\
-         reaches X reaches everybody who learns from X.\n",
+         reaches X reaches everybody who learns from X",
     );
+    text.push_str(if with_past {
+        "; whoever carried the data of X\nbefore (`provenance` in the plan) is in the second column of X.\n"
+    } else {
+        ".\n"
+    });
     text
 }
 
@@ -67,7 +74,12 @@ pub fn leak_text(competing: &CompetingGraph, leak: &Leak) -> String {
         shown(participants.name(from)),
         shown(participants.name(to)),
         reporters_text(competing, from, to),
-        path_text(participants, &leak.path),
+        if leak.from_before {
+            let origin = shown(participants.name(from));
+            format!("{origin} → (before) → {}", path_text(participants, &leak.path[1..]))
+        } else {
+            path_text(participants, &leak.path)
+        },
     );
     if leak.pairs > 1 {
         let _ =

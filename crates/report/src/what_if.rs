@@ -1,8 +1,10 @@
 //! What changes would cost and bring.
 
+use std::fmt::Write;
+
 use fedcompetitors_graphs::{CompetingGraph, Participants, shown};
 
-use crate::{number, reporters_text, table::Table};
+use crate::{number, plan::is_proven, reporters_text, table::Table};
 
 /// What a participant gets now and would get then.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,40 +17,87 @@ pub struct Effect {
     pub then: Option<f64>,
 }
 
-/// A table of effects, everybody in listed order.
+/// The welfare of a plan and what no plan can exceed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worth {
+    /// The sum of the benefits over the usage edges.
+    pub welfare: f64,
+    /// No plan has a larger one.
+    pub upper_bound: f64,
+}
+
+/// A table of effects, everybody in listed order. `searched` if both plans come from a
+/// search for the best, which may have ended too early.
 pub fn effects_text(
     participants: &Participants,
     effects: &[Effect],
-    now: f64,
-    then: f64,
+    now: Worth,
+    then: Worth,
+    searched: bool,
 ) -> String {
     let mut table = Table::new(&["participant", ">gets", ">would get", ">difference"]);
+    let mut staying = (0.0, 0.0);
     for effect in effects {
-        let (then, difference) = match effect.then {
-            Some(then) => (number(then), signed(then - effect.now)),
+        let (would_get, difference) = match effect.then {
+            Some(then) => {
+                staying = (staying.0 + effect.now, staying.1 + then);
+                (number(then), signed(then - effect.now))
+            }
             None => ("not there".into(), String::new()),
         };
         let name = shown(participants.name(effect.participant)).into_owned();
-        table.row(vec![name, number(effect.now), then, difference]);
+        table.row(vec![name, number(effect.now), would_get, difference]);
     }
-    format!(
+    let mut text = format!(
         "{}\nWelfare {} now, {} then ({}).\n",
         table.render(),
-        number(now),
-        number(then),
-        signed(then - now)
-    )
+        number(now.welfare),
+        number(then.welfare),
+        signed(then.welfare - now.welfare)
+    );
+    if effects.iter().any(|effect| effect.then.is_none()) {
+        let (now, then) = staying;
+        let _ = writeln!(
+            text,
+            "Of that, those who stay: {} now, {} then ({}).",
+            number(now),
+            number(then),
+            signed(then - now)
+        );
+    }
+    let proven = |worth: Worth| is_proven(worth.welfare, worth.upper_bound);
+    if searched && !(proven(now) && proven(then)) {
+        let _ = writeln!(
+            text,
+            "Not proven: the best may be up to {} now and {} then, so the difference may be chance;\n\
+             more time (--time-limit) tells.",
+            number(now.upper_bound),
+            number(then.upper_bound)
+        );
+    }
+    text
 }
 
-/// What the welfare would be without a competition.
+/// What a competition costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     /// One of the pair.
     pub a: usize,
     /// The other.
     pub b: usize,
-    /// The welfare if they did not compete.
+    /// The welfare if they did not compete, as far as was found.
     pub welfare_without: f64,
+    /// What the competition costs at least.
+    pub least: f64,
+    /// What it costs at most.
+    pub most: f64,
+}
+
+impl Price {
+    fn is_proven(&self) -> bool {
+        self.most - self.least <= 1e-6 * self.welfare_without.abs()
+            && number(self.least) == number(self.most)
+    }
 }
 
 /// A table of prices.
@@ -58,14 +107,23 @@ pub fn prices_text(competing: &CompetingGraph, prices: &[Price], now: f64) -> St
     let mut table = Table::new(&["competition", "said by", ">welfare without it", ">costs"]);
     for price in prices {
         let said = reporters_text(competing, price.a, price.b);
+        let costs = if price.is_proven() {
+            number(price.least)
+        } else {
+            format!("{} to {}", number(price.least), number(price.most))
+        };
         table.row(vec![
             format!("{} – {}", name(price.a), name(price.b)),
             said.trim_end_matches(" says so").trim_end_matches(" say so").to_owned(),
             number(price.welfare_without),
-            number((price.welfare_without - now).max(0.0)),
+            costs,
         ]);
     }
-    format!("{}\nWelfare {} with all of them.\n", table.render(), number(now))
+    let mut text = format!("{}\nWelfare {} with all of them.\n", table.render(), number(now));
+    if !prices.iter().all(Price::is_proven) {
+        text.push_str("Where a cost is a range, more time (--time-limit) narrows it.\n");
+    }
+    text
 }
 
 /// A difference with its sign; what rounding leaves is none.

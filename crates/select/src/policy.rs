@@ -83,7 +83,7 @@ impl Policy for Cliques {
     }
 
     fn plan(&self, setting: &Setting<'_>) -> Plan {
-        let cover = crate::cliques(setting.competing);
+        let cover = crate::cliques(&setting.hostile());
         let usage = inside(setting, &cover.cliques, |_, _| true);
         Plan { note: Some(cover.note()), ..Plan::new(self.name(), setting, usage) }
     }
@@ -96,7 +96,7 @@ impl Policy for Coalitions {
 
     fn plan(&self, setting: &Setting<'_>) -> Plan {
         let benefit = setting.benefit;
-        let cover = crate::cliques(setting.competing);
+        let cover = crate::cliques(&setting.hostile());
         let coalitions = cover.cliques.iter().flat_map(|clique| coalitions(benefit, clique));
         let coalitions: Vec<_> = coalitions.collect();
         let usage = inside(setting, &coalitions, |from, to| benefit.benefit(from, to) > 0.0);
@@ -111,15 +111,15 @@ impl Policy for Egoists {
 
     fn plan(&self, setting: &Setting<'_>) -> Plan {
         let benefit = setting.benefit;
-        let coalitions = egoists(setting.competing, benefit);
+        let coalitions = egoists(&setting.hostile(), benefit);
         let usage = inside(setting, &coalitions, |from, to| benefit.benefit(from, to) > 0.0);
         Plan::new(self.name(), setting, usage)
     }
 }
 
-/// The wanted edges inside groups, as far as the rule allows them: where models carry
-/// data from before, even a group without competitors may not share everything. The most
-/// useful edges come first.
+/// The wanted edges inside groups. Groups of [`Setting::hostile`] may share everything;
+/// those who are not there share nothing, and should a group break the rule after all,
+/// edges are left out, the least useful ones first.
 fn inside(
     setting: &Setting<'_>,
     groups: &[Vec<usize>],

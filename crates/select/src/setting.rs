@@ -1,5 +1,7 @@
 //! What a policy decides on.
 
+use std::borrow::Cow;
+
 use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, Provenance, bits::intersects,
 };
@@ -48,6 +50,26 @@ impl<'a> Setting<'a> {
     /// The participants.
     pub fn participants(&self) -> &'a Participants {
         self.competing.participants()
+    }
+
+    /// Who may not be in one group: those who compete, and those of whom one carries the
+    /// data of a competitor of the other, as a group shares all that its members carry.
+    /// Those who are not there are nobody's concern.
+    pub(crate) fn hostile(&self) -> Cow<'a, CompetingGraph> {
+        if self.history.is_none() && self.everybody_is_there() {
+            return Cow::Borrowed(self.competing);
+        }
+        let mut hostile = CompetingGraph::builder(self.participants());
+        let there: Vec<usize> =
+            (0..self.participants().len()).filter(|a| !self.absent.contains(a)).collect();
+        for (at, &a) in there.iter().enumerate() {
+            for &b in &there[at + 1..] {
+                if !self.admits_alone(a, b) || !self.admits_alone(b, a) {
+                    hostile.report(a, b).expect("two different participants");
+                }
+            }
+        }
+        Cow::Owned(hostile.build())
     }
 
     pub(crate) fn everybody_is_there(&self) -> bool {

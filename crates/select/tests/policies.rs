@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Case, Lists, instances};
-use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph};
+use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph, Provenance};
 use fedcompetitors_select::{
     Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy, Setting, cliques, coalitions,
     egoists,
@@ -50,6 +50,27 @@ fn the_papers_clique_covers() {
     assert_eq!(cover(weak()), [[1, 2, 3, 4], [5, 6, 7, 8]]);
     assert_eq!(cover(strong()), [[1, 2, 5, 6], [3, 4, 7, 8]]);
     assert_eq!(cover(hospitals()), [vec![1, 2, 3, 6, 7, 8, 9, 10], vec![4, 5]]);
+}
+
+/// X and B have learned from each other, and X competes with A: B passes X's data on, so
+/// A and B cannot be in one group, however much they would help each other.
+#[test]
+fn groups_share_what_their_members_carry_from_before() {
+    let (x, a, b) = (0, 1, 2);
+    let lists = Lists { count: 3, competing: vec![(x, a)], benefit: vec![(a, b, 8), (b, a, 8)] };
+    let (competing, benefit) = lists.graphs();
+    let mut before = Provenance::own(competing.participants());
+    before.add(b, x);
+    before.add(x, b);
+    let setting = Setting::with_history(&competing, &benefit, &before);
+    for policy in [&Cliques as &dyn Policy, &Coalitions, &Egoists] {
+        let usage = policy.plan(&setting).usage;
+        assert!(!usage.uses(a, b) && !usage.uses(b, a), "{}", policy.name());
+        // Had X left before A came, nothing would have flowed and all would be well.
+        let gone = [x];
+        let without = Setting::new(&competing, &benefit).without(&gone);
+        assert_eq!(policy.plan(&without).usage.len(), 2, "{}", policy.name());
+    }
 }
 
 /// In the weak setting only the large help: they are a coalition, the small are alone.

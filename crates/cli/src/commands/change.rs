@@ -3,18 +3,22 @@
 use std::path::Path;
 
 use fedcompetitors_files::{
-    Graphs, Past, PlanDocument, plan_json, read_graphs, read_plan, write_plan,
+    FileError, Graphs, Past, PlanDocument, Problem, StatedPlan, plan_json, read_graphs, read_plan,
+    write_json, write_plan,
 };
-use fedcompetitors_graphs::{GraphError, Participants, Provenance, UsageGraph};
-use fedcompetitors_report::{Change, breaches_text, change_text};
+use fedcompetitors_graphs::{
+    BenefitGraph, CompetingGraph, GraphError, Participants, Provenance, UsageGraph, bits::count,
+    shown,
+};
+use fedcompetitors_report::{Change, PlanSummary, breaches_text, change_text};
 use fedcompetitors_select::Setting;
+use serde_json::json;
 
-use super::select::policy;
+use super::{decide::Decider, verify::remember};
 use crate::{
     Failure, Outcome,
     arguments::{ChangeArguments, DeclareArguments, Format, JoinArguments},
-    interrupt::while_searching,
-    output::{print, refuse_overwriting, tell},
+    output::{print, refuse_overwriting, tell, warn},
 };
 
 pub fn join(arguments: &JoinArguments) -> Result<Outcome, Failure> {
@@ -29,9 +33,13 @@ pub fn leave(arguments: &JoinArguments) -> Result<Outcome, Failure> {
     let mut step = Step::begin(&arguments.change)?;
     for name in &arguments.names {
         let index = step.participants().find(name)?;
-        if !step.past.left.contains(&index) {
-            step.past.left.push(index);
+        if step.past.left.contains(&index) {
+            return Err(Failure::Usage {
+                error: format!("\"{}\" has left already", shown(name)),
+                hint: "leave it out of this call".into(),
+            });
         }
+        step.past.left.push(index);
     }
     step.finish(&arguments.change, None)
 }
@@ -51,6 +59,8 @@ struct Step {
     past: Past,
     /// Who learned from whom.
     before: UsageGraph,
+    /// Those who join now.
+    joining: Vec<usize>,
 }
 
 impl Step {
@@ -58,14 +68,12 @@ impl Step {
     fn begin(arguments: &ChangeArguments) -> Result<Self, Failure> {
         let inputs: [&Path; 2] = [&arguments.files.competing, &arguments.files.benefit];
         refuse_overwriting(arguments.out.as_deref(), &inputs)?;
-        let plan = read_plan(&arguments.plan)?;
-        let own =
-            || Past { provenance: Provenance::own(plan.usage.participants()), left: Vec::new() };
-        let mut past = plan.past.unwrap_or_else(own);
+        let StatedPlan { usage, past, .. } = read_plan(&arguments.plan)?;
+        let mut past = past.unwrap_or_else(|| Past::none(usage.participants()));
         if !arguments.untrained {
-            past.provenance = past.provenance.after(&plan.usage);
+            past.provenance = past.provenance.after(&usage);
         }
-        Ok(Self { past, before: plan.usage })
+        Ok(Self { past, before: usage, joining: Vec::new() })
     }
 
     fn participants(&self) -> &Participants {
@@ -73,16 +81,20 @@ impl Step {
     }
 
     /// A newcomer comes after all others; who has left before finds its place again.
-    fn join(&mut self, name: &str) -> Result<(), GraphError> {
+    fn join(&mut self, name: &str) -> Result<(), Failure> {
         if let Ok(known) = self.participants().find(name) {
-            let count = self.past.left.len();
-            self.past.left.retain(|&gone| gone != known);
-            if self.past.left.len() == count {
-                return Err(GraphError::DoubledParticipant { name: name.to_owned() });
-            }
+            let Some(at) = self.past.left.iter().position(|&gone| gone == known) else {
+                return Err(Failure::Usage {
+                    error: format!("\"{}\" takes part already", shown(name)),
+                    hint: "leave it out of this call; another organisation needs another name"
+                        .into(),
+                });
+            };
+            self.past.left.remove(at);
             return Ok(());
         }
         let longer = Participants::new(self.participants().names().chain([name]))?;
+        self.joining.push(longer.len() - 1);
         self.past.provenance = self.past.provenance.extended(&longer);
         let mut before = UsageGraph::builder(&longer);
         for (from, to) in self.before.edges() {
@@ -102,28 +114,22 @@ impl Step {
             self.past.provenance.restart(participants.find(name)?);
         }
         let files = &arguments.files;
-        let Graphs { mut competing, benefit, .. } =
-            read_graphs(&files.competing, &files.benefit, Some(participants.clone()))?;
-        if let Some((a, b)) = declared {
-            competing = competing.declared(a, b)?;
-        }
-        let Past { provenance, left } = &self.past;
-        let breaches: Vec<(usize, usize)> =
-            provenance.breaches(&competing).filter(|(owner, _)| !left.contains(owner)).collect();
-        if let Some(&(owner, _)) = breaches.first() {
-            print(|output| output.write_all(breaches_text(provenance, &breaches).as_bytes()))?;
-            tell(&format!(
-                "hint: `--restart \"{}\"` lets it begin again from its own data (or from its last model without the other's); the others keep theirs",
-                fedcompetitors_graphs::shown(participants.name(owner)),
-            ));
+        let Graphs { competing, benefit: of_all, .. } =
+            read_graphs(&files.competing, &files.benefit, Some(participants.clone()))
+                .map_err(say_how_to_join)?;
+        self.warn_of_strangers(&competing, &of_all);
+        let (competing, news) = self.compete(arguments, competing, declared)?;
+        if self.breaks_the_rule_already(arguments.format, &competing)? {
             return Ok(Outcome::Finding);
         }
-        let benefit = benefit.without(left);
+        self.past.competing = competing
+            .pairs()
+            .map(|(a, b)| if competing.reports(a, b) { (a, b) } else { (b, a) })
+            .collect();
+        let Past { provenance, left, .. } = &self.past;
+        let benefit = of_all.without(left);
         let setting = Setting::with_history(&competing, &benefit, provenance).without(left);
-        let plan = while_searching(|stop| {
-            policy(arguments.policy, arguments.effort.objective, arguments.effort.effort(stop))
-                .plan(&setting)
-        });
+        let plan = Decider::of(&arguments.policy, 1)?.plan(&setting);
         let document = PlanDocument {
             plan: &plan,
             competing: &competing,
@@ -134,26 +140,163 @@ impl Step {
         if let Some(path) = &arguments.out {
             write_plan(path, &document)?;
         }
-        let change = Change {
+        let summary = PlanSummary {
+            policy: plan.policy,
             competing: &competing,
             benefit: &benefit,
-            history: provenance,
+            usage: &plan.usage,
+            welfare: plan.welfare,
+            upper_bound: plan.upper_bound,
+            note: plan.note,
+            history: Some(provenance),
             left,
-            before: &self.before,
-            after: &plan.usage,
         };
+        let change = Change { plan: summary, benefit: &of_all, before: &self.before };
         print(|output| match arguments.format {
             Format::Text => output.write_all(change_text(&change).as_bytes()),
             Format::Json => plan_json(output, &document),
         })?;
-        if let Some((a, b)) = declared {
-            let name = |index| fedcompetitors_graphs::shown(participants.name(index));
-            tell(&format!(
-                "hint: add the line `{},{}` to the competing file, so that the next plan knows of it",
-                name(a),
-                name(b)
-            ));
+        if let Some(news) = news {
+            tell(&news);
         }
         Ok(Outcome::Done)
     }
+
+    /// A newcomer that no file knows is perhaps misspelt.
+    fn warn_of_strangers(&self, competing: &CompetingGraph, benefit: &BenefitGraph) {
+        let helps = |a: usize| benefit.level_of_potential()[a] > 0.0;
+        for &a in &self.joining {
+            let helped = benefit.helpers(a).next().is_some();
+            if count(competing.competitors(a)) == 0 && !helped && !helps(a) {
+                warn(&format!(
+                    "\"{}\" is in neither file: it competes with nobody, helps nobody and nobody helps it",
+                    shown(self.participants().name(a))
+                ));
+            }
+        }
+    }
+
+    /// Who competes from now on: what the file says, what the plan remembers and what is
+    /// declared now, without those who are reconciled; and what to say of the declaration
+    /// once there is a plan.
+    fn compete(
+        &mut self,
+        arguments: &ChangeArguments,
+        mut competing: CompetingGraph,
+        declared: Option<(usize, usize)>,
+    ) -> Result<(CompetingGraph, Option<String>), Failure> {
+        let participants = self.participants().clone();
+        let name = |index| shown(participants.name(index));
+        let mut reconciled = Vec::new();
+        for pair in arguments.reconciled.chunks_exact(2) {
+            let (a, b) = (participants.find(&pair[0])?, participants.find(&pair[1])?);
+            if competing.competes(a, b) {
+                return Err(Failure::Usage {
+                    error: format!(
+                        "\"{}\" and \"{}\" compete by the competing file",
+                        name(a),
+                        name(b)
+                    ),
+                    hint: "take their line out of that file first".into(),
+                });
+            }
+            reconciled.push((a, b));
+        }
+        self.past
+            .competing
+            .retain(|&(a, b)| !reconciled.contains(&(a, b)) && !reconciled.contains(&(b, a)));
+        competing = remember(&self.past, competing);
+        let mut news = None;
+        if let Some((a, b)) = declared {
+            if competing.competes(a, b) {
+                news = Some(format!("note: \"{}\" and \"{}\" compete already", name(a), name(b)));
+            } else {
+                competing = competing.declared(&[(a, b)])?;
+                news = Some(format!(
+                    "note: the new plan remembers that \"{}\" and \"{}\" compete; for plans from nothing add `{}` to the competing file",
+                    name(a),
+                    name(b),
+                    csv_line(participants.name(a), participants.name(b))
+                ));
+            }
+        }
+        Ok((competing, news))
+    }
+
+    /// Tells of competitors whose data models carry already: no plan can undo that. What
+    /// those carry who have left stops nothing.
+    fn breaks_the_rule_already(
+        &self,
+        format: Format,
+        competing: &CompetingGraph,
+    ) -> Result<bool, Failure> {
+        let Past { provenance, left, .. } = &self.past;
+        let name = |index| shown(self.participants().name(index));
+        let (gone, breaches): (Vec<_>, Vec<_>) =
+            provenance.breaches(competing).partition(|(owner, _)| left.contains(owner));
+        for (owner, rival) in gone {
+            warn(&format!(
+                "the model that \"{}\" left with carries the data of its competitor \"{}\"; no plan can undo that",
+                name(owner),
+                name(rival)
+            ));
+        }
+        if breaches.is_empty() {
+            return Ok(false);
+        }
+        print(|output| match format {
+            Format::Text => output.write_all(breaches_text(provenance, &breaches).as_bytes()),
+            Format::Json => breaches_json(output, provenance, &breaches),
+        })?;
+        let mut owners: Vec<usize> = breaches.iter().map(|&(owner, _)| owner).collect();
+        owners.dedup();
+        let restarts: Vec<String> =
+            owners.iter().map(|&owner| format!("--restart \"{}\"", name(owner))).collect();
+        tell(&format!(
+            "hint: `{}` lets {} begin again from {} own data; the others keep their models",
+            restarts.join(" "),
+            if owners.len() == 1 { "it" } else { "them" },
+            if owners.len() == 1 { "its" } else { "their" },
+        ));
+        Ok(true)
+    }
+}
+
+/// For a name that the plan does not know, the remedy is to join.
+fn say_how_to_join(error: FileError) -> Failure {
+    let hint = match &error.problem {
+        Problem::Graph(GraphError::UnknownParticipant { name, nearest: None }) => {
+            Some(format!("if it is to take part, `fedcompetitors join … \"{}\"`", shown(name)))
+        }
+        _ => None,
+    };
+    Failure::File { error: Box::new(error), hint }
+}
+
+/// The line of a competing file for this pair.
+fn csv_line(a: &str, b: &str) -> String {
+    let mut line = csv::Writer::from_writer(Vec::new());
+    let _ = line.write_record([a, b]);
+    let bytes = line.into_inner().unwrap_or_default();
+    shown(String::from_utf8_lossy(&bytes).trim_end()).into_owned()
+}
+
+fn breaches_json(
+    output: &mut dyn std::io::Write,
+    history: &Provenance,
+    breaches: &[(usize, usize)],
+) -> std::io::Result<()> {
+    let participants = history.participants();
+    let rows = breaches.iter().map(|&(owner, rival)| {
+        let others: Vec<&str> = (0..participants.len())
+            .filter(|&other| other != owner && other != rival && history.carries(other, rival))
+            .map(|other| participants.name(other))
+            .collect();
+        json!({
+            "participant": participants.name(owner),
+            "carries_competitor": participants.name(rival),
+            "others_that_carry_it": others,
+        })
+    });
+    write_json(output, &json!({ "breaches": rows.collect::<Vec<_>>() }))
 }

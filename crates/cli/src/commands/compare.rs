@@ -3,16 +3,15 @@
 use std::time::Instant;
 
 use fedcompetitors_files::write_json;
-use fedcompetitors_graphs::{bits::count, find_leak, longest_chain};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, find_leak, longest_chain};
 use fedcompetitors_report::{Comparison, comparison_text};
 use fedcompetitors_select::Setting;
 use serde_json::{Value, json};
 
-use super::select::{policy, read};
+use super::{decide::Decider, select::read};
 use crate::{
     Failure, Outcome,
-    arguments::{CompareArguments, Format, PolicyName},
-    interrupt::while_searching,
+    arguments::{CompareArguments, Format, ObjectiveName, PolicyName},
     output::print,
 };
 
@@ -28,35 +27,52 @@ const POLICIES: [PolicyName; 6] = [
 
 pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
-    let comparisons: Vec<Comparison> = while_searching(|stop| {
-        let compared = POLICIES.iter().map(|&name| {
-            let policy = policy(name, arguments.effort.objective, arguments.effort.effort(stop));
-            let start = Instant::now();
-            let plan = policy.plan(&Setting::new(&graphs.competing, &graphs.benefit));
-            let seconds = start.elapsed().as_secs_f64();
-            let usage = &plan.usage;
-            let participants = 0..usage.participants().len();
-            Comparison {
-                policy: plan.policy,
-                welfare: plan.welfare,
-                upper_bound: plan.upper_bound,
-                edges: usage.len(),
-                with_nothing: participants.filter(|&i| count(usage.collaborators(i)) == 0).count(),
-                longest_chain: longest_chain(usage),
-                seconds,
-                keeps_the_rule: find_leak(&graphs.competing, usage).is_none(),
-            }
-        });
-        compared.collect()
+    let compared = POLICIES.iter().map(|&policy| {
+        let start = Instant::now();
+        let plan = Decider::new(policy, arguments.objective, &arguments.effort, 1)
+            .plan(&Setting::new(&graphs.competing, &graphs.benefit));
+        let seconds = start.elapsed().as_secs_f64();
+        let usage = &plan.usage;
+        let shares = shares(&graphs.competing, &graphs.benefit, usage);
+        let something: Vec<f64> = shares.iter().copied().filter(|&share| share > 0.0).collect();
+        let logarithms: f64 = something.iter().map(|share| share.ln()).sum();
+        Comparison {
+            policy: plan.policy,
+            welfare: plan.welfare,
+            upper_bound: plan.upper_bound,
+            edges: usage.len(),
+            with_nothing: usage.participants().len() - something.len(),
+            least: shares.iter().copied().reduce(f64::min).unwrap_or(0.0),
+            mean: if something.is_empty() {
+                0.0
+            } else {
+                (logarithms / something.len() as f64).exp()
+            },
+            longest_chain: longest_chain(usage),
+            seconds,
+            keeps_the_rule: find_leak(&graphs.competing, usage).is_none(),
+            note: plan.note,
+        }
     });
+    let comparisons: Vec<Comparison> = compared.collect();
+    let fairly = arguments.objective != ObjectiveName::Welfare;
     print(|output| match arguments.format {
-        Format::Text => output.write_all(comparison_text(&comparisons).as_bytes()),
+        Format::Text => output.write_all(comparison_text(&comparisons, fairly).as_bytes()),
         Format::Json => {
             write_json(output, &Value::Array(comparisons.iter().map(as_json).collect()))
         }
     })?;
     let all_keep_it = comparisons.iter().all(|comparison| comparison.keeps_the_rule);
     Ok(if all_keep_it { Outcome::Done } else { Outcome::Finding })
+}
+
+/// What those get whom somebody could help that does not compete with them.
+fn shares(competing: &CompetingGraph, benefit: &BenefitGraph, usage: &UsageGraph) -> Vec<f64> {
+    let hopeful = |&to: &usize| benefit.helpers(to).any(|(from, _)| !competing.competes(from, to));
+    (0..usage.participants().len())
+        .filter(hopeful)
+        .map(|to| benefit.received(to, |from| usage.uses(from, to)))
+        .collect()
 }
 
 fn as_json(comparison: &Comparison) -> Value {
@@ -66,8 +82,11 @@ fn as_json(comparison: &Comparison) -> Value {
         "upper_bound": comparison.upper_bound,
         "edges": comparison.edges,
         "with_nothing": comparison.with_nothing,
+        "least": comparison.least,
+        "geometric_mean": comparison.mean,
         "longest_chain": comparison.longest_chain,
         "seconds": comparison.seconds,
         "keeps_the_rule": comparison.keeps_the_rule,
+        "note": comparison.note,
     })
 }

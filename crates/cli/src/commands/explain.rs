@@ -1,7 +1,7 @@
 //! `explain`: why one participant may or may not learn from another.
 
-use fedcompetitors_files::{Graphs, read_graphs, read_plan, write_json};
-use fedcompetitors_graphs::find_leak;
+use fedcompetitors_files::{Graphs, Past, read_graphs, read_plan, write_json};
+use fedcompetitors_graphs::{find_breach, find_leak, shown};
 use fedcompetitors_report::{Explanation, Verdict};
 use serde_json::json;
 
@@ -18,18 +18,29 @@ pub fn explain(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let GraphFiles { competing, benefit } = &arguments.files;
     let Graphs { competing, benefit, .. } =
         read_graphs(competing, benefit, Some(participants.clone()))?;
+    let competing = match &plan.past {
+        Some(past) => past.with_remembered(competing),
+        None => competing,
+    };
     let (from, to) = (participants.find(&arguments.from)?, participants.find(&arguments.to)?);
 
     // A plan that breaks the rule explains nothing.
-    if let Some(leak) = find_leak(&competing, &plan.usage) {
+    let present = plan.past.as_ref().map(Past::present);
+    let breach = || find_breach(&competing, &plan.usage, present.as_ref()?);
+    if let Some(leak) = find_leak(&competing, &plan.usage).or_else(breach) {
         return report_leak(arguments.format, &competing, &leak);
     }
-    let history = plan.past.as_ref().map(|past| &past.provenance);
-    let explanation = Explanation::of(&competing, &benefit, &plan.usage, history, from, to);
-    let sentence = if from == to {
-        "Everybody learns from its own data; no plan is needed for that.".to_owned()
-    } else {
-        explanation.sentence(&competing, &plan.policy)
+    let explanation =
+        Explanation::of(&competing, &benefit, &plan.usage, present.as_ref(), from, to);
+    let left = plan.past.iter().flat_map(|past| &past.left);
+    let gone = left.copied().find(|&gone| gone == from || gone == to);
+    let (word, sentence) = match gone {
+        _ if from == to => (
+            explanation.word(),
+            "Everybody learns from its own data; no plan is needed for that.".to_owned(),
+        ),
+        Some(gone) => ("left", format!("No: {} has left.", shown(participants.name(gone)))),
+        None => (explanation.word(), explanation.sentence(&competing, &plan.policy)),
     };
     print(|output| match arguments.format {
         Format::Text => writeln!(output, "{sentence}"),
@@ -46,7 +57,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
                 "from": arguments.from,
                 "to": arguments.to,
                 "benefit": explanation.benefit,
-                "verdict": explanation.word(),
+                "verdict": word,
                 "because": because,
                 "sentence": sentence,
             });

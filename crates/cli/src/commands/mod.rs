@@ -2,6 +2,7 @@
 
 mod change;
 mod compare;
+mod decide;
 mod explain;
 mod generate;
 mod manual;

@@ -6,20 +6,17 @@ use std::{
 };
 
 use fedcompetitors_files::{
-    Graphs, PlanDocument, plan_json, read_graphs, read_participants, write_plan,
+    Graphs, PlanDocument, plan_json, read_graphs, read_participants, read_plan, write_plan,
 };
 use fedcompetitors_graphs::{bits::ones, refusals};
 use fedcompetitors_report::{PlanSummary, path_text, plan_text, refusals_text};
-use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Plan, Policy, Setting,
-};
+use fedcompetitors_select::{Plan, Setting};
 
-use super::what_if::what_if;
+use super::{decide::Decider, what_if::what_if};
 use crate::{
     Failure, Outcome,
-    arguments::{GraphFiles, ObjectiveName, PlanFormat, PolicyName, SelectArguments},
-    interrupt::while_searching,
-    output::{print, refuse_overwriting, warn},
+    arguments::{GraphFiles, PlanFormat, SelectArguments},
+    output::{print, refuse_overwriting, shown_path, warn},
 };
 
 pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
@@ -27,14 +24,13 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
     let mut inputs: Vec<&Path> = vec![competing, benefit];
     inputs.extend(arguments.participants.as_deref());
     refuse_overwriting(arguments.out.as_deref(), &inputs)?;
+    arguments.out.as_deref().map_or(Ok(()), refuse_forgetting)?;
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
     if arguments.what_if.is_asked() {
         return what_if(arguments, &graphs);
     }
-    let plan = while_searching(|stop| {
-        policy(arguments.policy, arguments.effort.objective, arguments.effort.effort(stop))
-            .plan(&Setting::new(&graphs.competing, &graphs.benefit))
-    });
+    let setting = Setting::new(&graphs.competing, &graphs.benefit);
+    let plan = Decider::of(&arguments.policy, 1)?.plan(&setting);
     let document = PlanDocument {
         plan: &plan,
         competing: &graphs.competing,
@@ -53,19 +49,20 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The policy of this name.
-pub fn policy(
-    name: PolicyName,
-    objective: ObjectiveName,
-    effort: Effort<'_>,
-) -> Box<dyn Policy + '_> {
-    match name {
-        PolicyName::Greedy => Box::new(Greedy),
-        PolicyName::Optimal => Box::new(Optimal { objective: objective.into(), effort }),
-        PolicyName::Cliques => Box::new(Cliques),
-        PolicyName::Coalitions => Box::new(Coalitions),
-        PolicyName::Egoists => Box::new(Egoists),
-        PolicyName::None => Box::new(Alone),
+/// `select` begins from nothing: it would forget what a plan with a past knows.
+fn refuse_forgetting(out: &Path) -> Result<(), Failure> {
+    match read_plan(out) {
+        Ok(plan) if plan.past.is_some() => Err(Failure::Usage {
+            error: format!(
+                "{} is a plan that knows what has flowed so far, and `select` begins from nothing",
+                shown_path(out)
+            ),
+            hint: format!(
+                "use `fedcompetitors replan --plan {}`, or choose another file to write to",
+                shown_path(out)
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -92,6 +89,8 @@ fn text(
         welfare: plan.welfare,
         upper_bound: plan.upper_bound,
         note: plan.note,
+        history: None,
+        left: &[],
     };
     output.write_all(plan_text(&summary).as_bytes())?;
     if with_refusals {

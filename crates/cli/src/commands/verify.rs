@@ -1,10 +1,10 @@
 //! `verify`: proof that a plan keeps the rule, or the path by which it does not.
 
 use fedcompetitors_files::{
-    StatedPlan, atomically, read_certificate, read_competing, read_plan, write_certificate,
+    Past, StatedPlan, atomically, read_certificate, read_competing, read_plan, write_certificate,
     write_json,
 };
-use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, find_breach};
+use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, Provenance, shown};
 use fedcompetitors_report::{certificate_text, leak_text, number};
 use serde_json::json;
 
@@ -18,6 +18,10 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     refuse_overwriting(arguments.certificate.as_deref(), &[&arguments.competing, &arguments.plan])?;
     let plan = read_plan(&arguments.plan)?;
     let competing = read_competing(&arguments.competing, plan.participants())?;
+    let competing = match &plan.past {
+        Some(past) => remember(past, competing),
+        None => competing,
+    };
     if (plan.welfare - plan.benefit_sum).abs() > 1e-6 * plan.welfare.abs().max(1.0) {
         warn(&format!(
             "the plan states a welfare of {}, but the benefits of its edges sum to {}: it was changed after it was made",
@@ -25,7 +29,10 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
             number(plan.benefit_sum)
         ));
     }
-    let certificate = match Certificate::prove(&competing, &plan.usage) {
+    // What models carry from before may break the rule where the plan's edges don't.
+    let history =
+        plan.past.as_ref().map_or_else(|| Provenance::own(plan.participants()), Past::present);
+    let certificate = match Certificate::prove_after(&competing, &plan.usage, &history) {
         Ok(certificate) => certificate,
         Err(leak) => {
             if let Some(path) = arguments.certificate.as_deref().filter(|path| path.exists()) {
@@ -34,20 +41,36 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
             return report_leak(arguments.format, &competing, &leak);
         }
     };
-    // What models carry from before may break the rule where the plan's edges don't.
-    let past = plan.past.as_ref();
-    if let Some(breach) =
-        past.and_then(|past| find_breach(&competing, &plan.usage, &past.provenance))
-    {
-        return report_leak(arguments.format, &competing, &breach);
-    }
     match &arguments.against {
         Some(path) => {
             let claimed = read_certificate(path, plan.participants())?;
-            check_claim(arguments, &competing, &plan, &claimed)
+            check_claim(arguments, &competing, &plan, &history, &claimed)
         }
         None => report_proof(arguments, &competing, &plan, &certificate),
     }
+}
+
+/// Pairs that are pointed out one by one.
+const MOST_NAMED: usize = 10;
+
+/// The competing graph with what only the plan still knows, which is pointed out.
+pub fn remember(past: &Past, competing: CompetingGraph) -> CompetingGraph {
+    let name = |index| shown(past.provenance.participants().name(index));
+    let forgotten = past.forgotten(&competing).count();
+    if forgotten > MOST_NAMED {
+        warn(&format!(
+            "{forgotten} pairs compete by the plan, though not by the competing file; the first of them:"
+        ));
+    }
+    for (a, b) in past.forgotten(&competing).take(MOST_NAMED) {
+        warn(&format!(
+            "\"{}\" and \"{}\" compete by the plan, though not by the competing file: that counts \
+             until `--reconciled` says otherwise",
+            name(a),
+            name(b)
+        ));
+    }
+    past.with_remembered(competing)
 }
 
 fn report_proof(
@@ -61,7 +84,9 @@ fn report_proof(
     }
     print(|output| match arguments.format {
         Format::Text => {
-            output.write_all(certificate_text(competing, &plan.usage, certificate).as_bytes())
+            let with_past = plan.past.is_some();
+            let text = certificate_text(competing, &plan.usage, certificate, with_past);
+            output.write_all(text.as_bytes())
         }
         Format::Json => write_certificate(certificate, output),
     })?;
@@ -86,9 +111,11 @@ pub fn report_leak(
             )
         }
     })?;
-    tell(
-        "hint: leave out one edge of this path, or make the plan anew with `fedcompetitors select`",
-    );
+    tell(if leak.from_before {
+        "hint: the first step is past and cannot be left out; `fedcompetitors replan` makes a plan that knows of it"
+    } else {
+        "hint: leave out one edge of this path, or make the plan anew"
+    });
     Ok(Outcome::Finding)
 }
 
@@ -96,9 +123,10 @@ fn check_claim(
     arguments: &VerifyArguments,
     competing: &CompetingGraph,
     plan: &StatedPlan,
+    history: &Provenance,
     claimed: &Certificate,
 ) -> Result<Outcome, Failure> {
-    let flaw = claimed.check(competing, &plan.usage).err();
+    let flaw = claimed.check_after(competing, &plan.usage, history).err();
     let words = flaw.map(|flaw| flaw.describe(plan.participants()));
     print(|output| match (arguments.format, &words) {
         (Format::Json, words) => {

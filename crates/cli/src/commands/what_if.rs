@@ -3,16 +3,16 @@
 
 use fedcompetitors_files::{Graphs, write_json};
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
-use fedcompetitors_report::{Effect, effects_text};
-use fedcompetitors_select::Setting;
+use fedcompetitors_report::{Effect, Worth, effects_text};
+use fedcompetitors_select::{Plan, Setting};
 use serde_json::json;
 
-use super::select::policy;
+use super::decide::Decider;
 use crate::{
     Failure, Outcome,
     arguments::{PlanFormat, SelectArguments},
-    interrupt::while_searching,
-    output::print,
+    interrupt::was_interrupted,
+    output::{print, warn},
 };
 
 pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, Failure> {
@@ -21,21 +21,28 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
     let find = |name: &String| participants.find(name);
     let absent = asked.without.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let mut competing = graphs.competing.clone();
+    let shown = |index| fedcompetitors_graphs::shown(participants.name(index));
     for pair in asked.if_competing.chunks_exact(2) {
-        competing = competing.declared(find(&pair[0])?, find(&pair[1])?)?;
+        let (a, b) = (find(&pair[0])?, find(&pair[1])?);
+        if competing.competes(a, b) {
+            warn(&format!("\"{}\" and \"{}\" compete anyway", shown(a), shown(b)));
+        }
+        competing = competing.declared(&[(a, b)])?;
     }
     for pair in asked.if_independent.chunks_exact(2) {
-        competing = competing.reconciled(find(&pair[0])?, find(&pair[1])?);
+        let (a, b) = (find(&pair[0])?, find(&pair[1])?);
+        if !competing.competes(a, b) {
+            warn(&format!("\"{}\" and \"{}\" do not compete anyway", shown(a), shown(b)));
+        }
+        competing = competing.reconciled(a, b);
     }
     let benefit = graphs.benefit.without(&absent);
-    let decide = |setting: &Setting<'_>| {
-        while_searching(|stop| {
-            policy(arguments.policy, arguments.effort.objective, arguments.effort.effort(stop))
-                .plan(setting)
-        })
-    };
-    let now = decide(&Setting::new(&graphs.competing, &graphs.benefit));
-    let then = decide(&Setting::new(&competing, &benefit).without(&absent));
+    let mut decider = Decider::of(&arguments.policy, 2)?;
+    let now = decider.plan(&Setting::new(&graphs.competing, &graphs.benefit));
+    let then = decider.plan(&Setting::new(&competing, &benefit).without(&absent));
+    if was_interrupted() {
+        warn("interrupted: the two plans were looked for unequally long");
+    }
     let gets = |benefit: &BenefitGraph, usage: &UsageGraph, to: usize| {
         benefit.received(to, |from| usage.uses(from, to))
     };
@@ -52,11 +59,13 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
                 json!({ "participant": name, "gets": effect.now, "would_get": effect.then })
             });
             let rows: Vec<_> = rows.collect();
-            let welfare = json!({ "now": now.welfare, "then": then.welfare });
-            write_json(
-                output,
-                &json!({ "policy": now.policy, "welfare": welfare, "participants": rows }),
-            )
+            let value = json!({
+                "policy": now.policy,
+                "welfare": { "now": now.welfare, "then": then.welfare },
+                "upper_bound": { "now": now.upper_bound, "then": then.upper_bound },
+                "participants": rows,
+            });
+            write_json(output, &value)
         }
         PlanFormat::Csv => {
             let mut table = csv::Writer::from_writer(output);
@@ -72,7 +81,10 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
             table.flush()
         }
         PlanFormat::Text => {
-            let text = effects_text(participants, &effects, now.welfare, then.welfare);
+            let worth =
+                |plan: &Plan| Worth { welfare: plan.welfare, upper_bound: plan.upper_bound };
+            let searched = decider.seeks_the_largest_welfare();
+            let text = effects_text(participants, &effects, worth(&now), worth(&then), searched);
             output.write_all(text.as_bytes())
         }
     })?;

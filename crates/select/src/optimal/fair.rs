@@ -15,10 +15,14 @@ use super::{
 };
 use crate::closure::Closure;
 
-/// How often a plan is disturbed and filled up again.
+/// How often a plan is disturbed and filled up again; where every plan cannot be tried,
+/// this goes on until the deadline, if there is one.
 const TIMES: usize = 3000;
 
-/// Steps after which trying every plan gives up.
+/// Contested edges up to which trying every plan is begun: beyond, it never ends.
+const MOST_EDGES: usize = 400;
+
+/// Steps after which trying every plan gives up where there is no deadline.
 const MOST_STEPS: usize = 300_000;
 
 /// The fairest plan, and whether that is proven.
@@ -33,7 +37,9 @@ pub fn fairest<'a>(
     let filled = fill_fairly(problem, &aim, &improver, &[]);
     let mut best = if aim.compare(&start, &filled).is_gt() { start } else { filled };
     let mut current = best.clone();
-    for time in 0..TIMES {
+    let can_try_all = problem.contested <= MOST_EDGES;
+    let times = if can_try_all || effort.deadline.is_none() { TIMES } else { usize::MAX };
+    for time in 0..times {
         if problem.contested == 0 || effort.is_over() {
             break;
         }
@@ -53,10 +59,13 @@ pub fn fairest<'a>(
             current = best.clone();
         }
     }
+    if !can_try_all || effort.is_over() {
+        return (best, false);
+    }
     let mut every = EveryPlan::new(problem, &aim, &improver, effort, best);
     let open = Open { at: 0, closure: Closure::new(&problem.setting), used: Vec::new() };
     every.go_on(&open);
-    (every.best, every.steps < MOST_STEPS && !effort.is_over())
+    (every.best, !every.gave_up)
 }
 
 /// What is aimed at.
@@ -126,7 +135,7 @@ impl<'a> Aim<'a> {
                     (something.clone().count(), something.map(|gets| gets.ln()).sum::<f64>())
                 };
                 let (a, b) = (value(&a_gets), value(&b_gets));
-                a.0.cmp(&b.0).then(near(a.1, b.1))
+                a.0.cmp(&b.0).then(near_logarithms(a.1, b.1))
             }
         }
     }
@@ -134,7 +143,12 @@ impl<'a> Aim<'a> {
 
 /// Compares sums of benefits, which differ in their last bits by the order of summing.
 fn near(a: f64, b: f64) -> Ordering {
-    if (a - b).abs() < 1e-12 * (1.0 + a.abs()) { Ordering::Equal } else { a.total_cmp(&b) }
+    if (a - b).abs() <= 1e-12 * a.abs().max(b.abs()) { Ordering::Equal } else { a.total_cmp(&b) }
+}
+
+/// The same for logarithms: where sums differ in proportion, these differ by an amount.
+fn near_logarithms(a: f64, b: f64) -> Ordering {
+    if (a - b).abs() <= 1e-12 * (1.0 + a.abs()) { Ordering::Equal } else { a.total_cmp(&b) }
 }
 
 /// Takes these edges, each if it may be added; then whoever has least gets its best edge
@@ -168,7 +182,13 @@ fn fill_fairly(
         let open = (0..waiting.len()).filter(|&to| !waiting[to].is_empty());
         open.min_by(|&a, &b| received[a].total_cmp(&received[b]))
     };
+    let mut turns = 0_usize;
     while let Some(to) = poorest(&waiting, &received) {
+        // Stopped early it is a plan all the same.
+        turns += 1;
+        if turns.is_multiple_of(256) && improver.is_over() {
+            break;
+        }
         while let Some(at) = waiting[to].pop() {
             let edge = problem.edges[at];
             if closure.admits(edge.from, edge.to) {
@@ -191,6 +211,7 @@ struct EveryPlan<'a> {
     order: Vec<usize>,
     best: Found,
     steps: usize,
+    gave_up: bool,
 }
 
 /// The decisions on the first edges of the order.
@@ -211,13 +232,16 @@ impl<'a> EveryPlan<'a> {
         let mut order: Vec<usize> = (0..problem.contested).collect();
         let value = |at: usize| problem.edges[at].value;
         order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
-        Self { problem, aim, improver, effort, order, best, steps: 0 }
+        Self { problem, aim, improver, effort, order, best, steps: 0, gave_up: false }
     }
 
     fn go_on(&mut self, open: &Open) {
         self.steps += 1;
-        if self.steps >= MOST_STEPS || self.steps.is_multiple_of(1024) && self.effort.is_over() {
-            self.steps = MOST_STEPS;
+        let too_many = self.effort.deadline.is_none() && self.steps > MOST_STEPS;
+        if too_many || self.steps.is_multiple_of(64) && self.effort.is_over() {
+            self.gave_up = true;
+        }
+        if self.gave_up {
             return;
         }
         // What everybody would get with all that may still be added: no plan is fairer.

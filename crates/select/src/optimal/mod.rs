@@ -84,24 +84,26 @@ impl Effort<'_> {
     }
 }
 
-/// Rounding in sums of benefits: a bound this little above a plan's value proves it best.
+/// Rounding in sums of benefits: a bound that exceeds what a plan has of the contested
+/// benefits by no more than this part needs no closer look.
 const ROUNDING: f64 = 1e-7;
 
 /// The plan of the largest welfare that the rule allows, or the best one that was found
 /// before the effort was over; `upper_bound` says how much better one could be at most.
 ///
-/// Deterministic for a seed where it comes to its end.
-///
+/// Deterministic for a seed where it comes to its end. Then the bound exceeds the welfare
+/// by rounding at most, a ten-millionth of the contested benefits.
 pub fn optimal(setting: Setting<'_>, effort: Effort<'_>) -> Plan {
     let problem = Problem::new(setting);
     let mut solver = Solver::new(&problem, effort);
     solver.start_from(&greedy_usage(setting));
     solver.solve();
     let plan = Plan::new("optimal", &setting, solver.usage());
-    // The sums of the plan and of the search may differ in their last bits.
-    let upper_bound = solver.upper.min(plan.upper_bound).max(plan.welfare);
-    let proven = solver.upper <= solver.best.value + solver.tolerance();
-    Plan { upper_bound: if proven { plan.welfare } else { upper_bound }, ..plan }
+    // The bound is a difference of sums, each rounded.
+    let rounding = 1e-13 * problem.total();
+    let missing = (solver.upper - solver.best.value + rounding).max(0.0) * problem.unit;
+    let upper_bound = (plan.welfare + missing).min(plan.upper_bound).max(plan.welfare);
+    Plan { upper_bound, ..plan }
 }
 
 /// The best plan that the search for good plans finds alone, starting from the greedy
@@ -121,6 +123,8 @@ struct Solver<'a> {
     effort: Effort<'a>,
     improver: Improver<'a>,
     best: Found,
+    /// What nobody contests is worth.
+    uncontested: f64,
     upper: f64,
     /// The highest bound of a part that needed no closer look.
     passed_over: f64,
@@ -140,7 +144,16 @@ impl<'a> Solver<'a> {
     fn new(problem: &'a Problem<'a>, effort: Effort<'a>) -> Self {
         let improver = Improver::new(problem, effort);
         let best = improver.found(vec![false; problem.contested]);
-        Self { problem, effort, improver, best, upper: problem.total(), passed_over: 0.0 }
+        let free = problem.edges[problem.contested..].iter().map(|edge| edge.value);
+        Self {
+            problem,
+            effort,
+            improver,
+            best,
+            uncontested: free.fold(0.0, |sum, value| sum + value),
+            upper: problem.total(),
+            passed_over: 0.0,
+        }
     }
 
     fn start_from(&mut self, usage: &UsageGraph) {
@@ -166,12 +179,14 @@ impl<'a> Solver<'a> {
     }
 
     fn tolerance(&self) -> f64 {
-        ROUNDING * self.best.value.max(1e-3)
+        ROUNDING * self.best.value
     }
 
     /// A bound that is not above this needs no closer look.
     fn enough(&self) -> f64 {
-        self.best.value + (self.effort.gap * self.best.value).max(self.tolerance())
+        // The gap is a part of the welfare, which has the uncontested benefits too.
+        let gap = self.effort.gap * (self.best.value + self.uncontested);
+        self.best.value + gap.max(self.tolerance())
     }
 
     fn solve(&mut self) {
@@ -218,6 +233,9 @@ impl<'a> Solver<'a> {
     /// Plans that take first what the relaxation uses most.
     fn round(&mut self, used: &[f64], times: usize) {
         for time in 0..times {
+            if self.effort.is_over() {
+                return;
+            }
             let shuffle = if time == 0 { 1e-9 } else { 0.02 * time as f64 };
             let order = self.improver.by_weight(|at| used[at], shuffle);
             let found = self.improver.fill(order.into_iter());
@@ -234,9 +252,13 @@ impl<'a> Solver<'a> {
                 return;
             }
             let Some(edge) = self.undecided(&part) else {
-                // The relaxation uses every edge wholly or not at all: it is a plan.
-                let used = part.used.iter().map(|&used| used > 0.5).collect();
-                let found = self.improver.found(used);
+                // The relaxation uses every edge wholly or not at all: it is a plan, up
+                // to rounding.
+                let used = (0..self.problem.contested).filter(|&at| part.used[at] > 0.5);
+                let found = self.improver.fill(used);
+                if found.value + self.tolerance() < part.upper {
+                    self.passed_over = self.passed_over.max(part.upper);
+                }
                 self.consider(found);
                 continue;
             };

@@ -12,6 +12,8 @@ use crate::Setting;
 pub struct Edge {
     pub from: usize,
     pub to: usize,
+    /// In units of the most valuable contested edge, so that tolerances mean the same
+    /// whatever the benefits are measured in.
     pub value: f64,
 }
 
@@ -23,6 +25,8 @@ pub struct Problem<'a> {
     pub edges: Vec<Edge>,
     /// How many edges lie on such a way; the others are in every best plan.
     pub contested: usize,
+    /// The benefit that a value of 1 stands for.
+    pub unit: f64,
     /// The contested edges out of each participant.
     pub leaving: Vec<Vec<u32>>,
     /// The competitors of each participant.
@@ -44,7 +48,10 @@ impl<'a> Problem<'a> {
             useful.iter().zip(&contested).partition(|&(_, &contested)| contested);
         let contested = edges.len();
         edges.extend(free);
-        let edges: Vec<Edge> = edges.into_iter().map(|(edge, _)| *edge).collect();
+        let most = edges[..contested].iter().map(|(edge, _)| edge.value).fold(0.0, f64::max);
+        let unit = if most > 0.0 { most } else { 1.0 };
+        let scaled = |(edge, _): (&Edge, _)| Edge { value: edge.value / unit, ..*edge };
+        let edges: Vec<Edge> = edges.into_iter().map(scaled).collect();
         let mut leaving = vec![Vec::new(); count];
         for (at, edge) in edges[..contested].iter().enumerate() {
             leaving[edge.from].push(at as u32);
@@ -59,15 +66,19 @@ impl<'a> Problem<'a> {
             setting,
             edges,
             contested,
+            unit,
             leaving,
             rivals,
             carriers: (0..count).map(carriers).collect(),
         }
     }
 
-    /// The sum of all values: what no plan can exceed.
+    /// The sum of all contested values: what no plan can exceed.
     pub fn total(&self) -> f64 {
-        self.edges.iter().map(|edge| edge.value).fold(0.0, |sum, value| sum + value)
+        self.edges[..self.contested]
+            .iter()
+            .map(|edge| edge.value)
+            .fold(0.0, |sum, value| sum + value)
     }
 }
 

@@ -6,7 +6,7 @@ use fedcompetitors_graphs::random::Stream;
 use super::{Effort, problem::Problem};
 use crate::closure::Closure;
 
-/// A plan as the set of its contested edges.
+/// A plan as the set of its contested edges, and their value.
 #[derive(Clone)]
 pub struct Found {
     pub used: Vec<bool>,
@@ -19,20 +19,21 @@ pub struct Improver<'a> {
     empty: Closure,
     stream: Stream,
     effort: Effort<'a>,
-    /// What the edges that nobody contests are worth.
-    uncontested: f64,
 }
 
 impl<'a> Improver<'a> {
     pub fn new(problem: &'a Problem<'a>, effort: Effort<'a>) -> Self {
-        let free = &problem.edges[problem.contested..];
         Self {
             problem,
             empty: Closure::new(&problem.setting),
             stream: Stream::new(effort.seed, "local search", 0),
             effort,
-            uncontested: free.iter().map(|edge| edge.value).fold(0.0, |sum, value| sum + value),
         }
+    }
+
+    /// Is the time up?
+    pub fn is_over(&self) -> bool {
+        self.effort.is_over()
     }
 
     /// The plan that takes the contested edges in this order, each if it may. Stopped
@@ -56,8 +57,7 @@ impl<'a> Improver<'a> {
     /// The plan with these contested edges.
     pub fn found(&self, used: Vec<bool>) -> Found {
         let values = used.iter().zip(&self.problem.edges).filter(|(used, _)| **used);
-        let value =
-            values.map(|(_, edge)| edge.value).fold(self.uncontested, |sum, value| sum + value);
+        let value = values.map(|(_, edge)| edge.value).fold(0.0, |sum, value| sum + value);
         Found { used, value }
     }
 

@@ -147,7 +147,9 @@ impl Packing {
             if change > TINY {
                 let most = self.level[row].max(0.0) / change;
                 let better = leaving.is_none_or(|(other, least)| {
-                    most < least - 1e-12 || (most < least + 1e-12 && change > self.direction[other])
+                    let equal = 1e-12 * least;
+                    most < least - equal
+                        || (most <= least + equal && change > self.direction[other])
                 });
                 if better {
                     leaving = Some((row, most));
