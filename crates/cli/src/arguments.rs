@@ -47,6 +47,8 @@ pub enum Command {
     Verify(VerifyArguments),
     /// Say why one participant may or may not learn from another.
     Explain(ExplainArguments),
+    /// Run one of the paper's experiments and print its table.
+    Reproduce(ReproduceArguments),
     /// Make a random federation, for tests and benchmarks.
     Generate(GenerateArguments),
     /// Print the completions for a shell.
@@ -325,6 +327,56 @@ pub struct ExplainArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct ReproduceArguments {
+    /// Which experiment.
+    #[arg(value_enum)]
+    pub setting: SettingName,
+    /// How many federations to draw, with the seeds 101, 102, ….
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub format: TableFormat,
+    /// A folder to write the table and the results to; it is made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Gradients that each method may take for each participant, estimation included.
+    #[arg(long, value_name = "N", value_parser = evaluations)]
+    pub evaluations: Option<usize>,
+    /// The learning rate of Adam, for every method; without it validation data chooses.
+    #[arg(long, value_name = "RATE", requires = "decay", value_parser = positive)]
+    pub rate: Option<f32>,
+    /// The decay that goes with it.
+    #[arg(long, value_name = "PART", requires = "rate", value_parser = not_negative)]
+    pub decay: Option<f32>,
+    /// Also measure what everybody gains from everybody, and say how well the estimates
+    /// rank helpers.
+    #[arg(long)]
+    pub measure: bool,
+    /// Threads; the result does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SettingName {
+    /// Nearly one task, four participants with many samples and four with few.
+    SyntheticWeak,
+    /// Two tasks of opposite sign.
+    SyntheticStrong,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// For a terminal.
+    Text,
+    /// For programs.
+    Json,
+    /// For a page.
+    Markdown,
+}
+
+#[derive(Debug, Args)]
 pub struct GenerateArguments {
     /// How many participants.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=MOST_PARTICIPANTS as i64))]
@@ -352,6 +404,30 @@ pub enum GraphFormat {
     Csv,
     /// competing.npy and benefit.npy, for researchers.
     Npy,
+}
+
+/// Fewer would not even pay for an estimate.
+const FEWEST_EVALUATIONS: usize = 500;
+
+fn evaluations(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if count >= FEWEST_EVALUATIONS => Ok(count),
+        _ => Err(format!("a number that is at least {FEWEST_EVALUATIONS}")),
+    }
+}
+
+fn positive(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        _ => Err("a number above 0".into()),
+    }
+}
+
+fn not_negative(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        _ => Err("a number that is at least 0".into()),
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -3,6 +3,8 @@
 //! Data goes to standard output, everything else to standard error. How a call can end
 //! is decided here, in [`Outcome`] and [`Failure`], and nowhere else.
 
+#![forbid(unsafe_code)]
+
 mod arguments;
 mod commands;
 mod interrupt;
@@ -11,6 +13,7 @@ mod output;
 use std::{io, process::ExitCode};
 
 use clap::Parser;
+use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{FileError, Problem};
 
 use crate::{
@@ -38,6 +41,8 @@ enum Failure {
     Name(fedcompetitors_graphs::GraphError),
     /// What was asked for makes no sense: exit status 2.
     Usage { error: String, hint: String },
+    /// Participants cannot learn: exit status 3.
+    Learning(FederateError),
     /// Standard output cannot be written to: exit status 4.
     Output(io::Error),
 }
@@ -50,6 +55,7 @@ impl Failure {
                 _ => 3,
             },
             Self::Name(_) | Self::Usage { .. } => 2,
+            Self::Learning(_) => 3,
             Self::Output(_) => 4,
         }
     }
@@ -61,6 +67,7 @@ impl Failure {
             }
             Self::Name(error) => (error.to_string(), error.hint()),
             Self::Usage { error, hint } => (error.clone(), hint.clone()),
+            Self::Learning(error) => (error.to_string(), error.hint().into()),
             Self::Output(error) => (
                 format!("standard output cannot be written to: {error}"),
                 "check where it goes".into(),
@@ -82,6 +89,12 @@ impl From<fedcompetitors_graphs::GraphError> for Failure {
     }
 }
 
+impl From<FederateError> for Failure {
+    fn from(error: FederateError) -> Self {
+        Self::Learning(error)
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
@@ -100,6 +113,7 @@ fn main() -> ExitCode {
         Command::Replan(arguments) => commands::replan(&arguments),
         Command::Verify(arguments) => commands::verify(&arguments),
         Command::Explain(arguments) => commands::explain(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce(&arguments),
         Command::Generate(arguments) => commands::generate(&arguments),
         Command::Completions { shell } => commands::completions(shell),
         Command::Manual { out } => commands::manual(out.as_deref()),

@@ -11,6 +11,8 @@
 //! | plan | JSON, `fedcompetitors-plan/1` |
 //! | certificate | JSON, `fedcompetitors-certificate/1` |
 
+#![forbid(unsafe_code)]
+
 mod certificate;
 mod error;
 mod graphs;

@@ -20,6 +20,8 @@
 //! A participant is handled as its index in [`Participants`]; names come back in
 //! only where people read.
 
+#![forbid(unsafe_code)]
+
 pub mod bits;
 
 mod benefit;

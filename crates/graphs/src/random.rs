@@ -26,6 +26,27 @@ impl Stream {
         self.0.next_u64()
     }
 
+    /// A number below `count`, each equally likely.
+    ///
+    /// # Panics
+    /// If `count` is 0.
+    pub fn below(&mut self, count: u64) -> u64 {
+        assert!(count > 0, "a number below 0");
+        // Bits beyond the last whole multiple would favour the first numbers.
+        let most = u64::MAX - (u64::MAX % count + 1) % count;
+        loop {
+            let bits = self.bits();
+            if bits <= most {
+                return bits % count;
+            }
+        }
+    }
+
+    /// The generator itself, for distributions of other libraries.
+    pub fn source(&mut self) -> &mut impl Rng {
+        &mut self.0
+    }
+
     /// A number in [0, 1), each multiple of 2^-53 equally likely.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)

@@ -3,8 +3,11 @@
 //! Everything here turns graphs and numbers into text; nothing here computes what the
 //! text is about.
 
+#![forbid(unsafe_code)]
+
 mod change;
 mod comparison;
+mod experiment;
 mod explain;
 mod numbers;
 mod plan;
@@ -14,6 +17,7 @@ mod what_if;
 
 pub use change::{Change, breaches_text, change_text};
 pub use comparison::{Comparison, comparison_text};
+pub use experiment::{ExperimentRow, ExperimentTable};
 pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text};

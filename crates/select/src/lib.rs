@@ -15,6 +15,8 @@
 //! [`paper`] is the paper's selection word for word as printed, slow and plain, the
 //! yardstick for tests and benchmarks; [`generate`] makes random instances.
 
+#![forbid(unsafe_code)]
+
 pub mod generate;
 pub mod paper;
 

@@ -1,0 +1,319 @@
+//! `reproduce`: the paper's tables.
+
+use std::{
+    fmt::Write as _,
+    path::Path,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use fedcompetitors_federate::experiment::{
+    Estimates, Experiment, Method, MethodResult, Results, Setting, Spread, paired,
+};
+use fedcompetitors_files::{atomically, make_folder, write_json};
+use fedcompetitors_graphs::{BenefitGraph, Participants, UsageGraph};
+use fedcompetitors_learn::Rule;
+use fedcompetitors_report::{ExperimentRow, ExperimentTable};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::{
+    Failure, Outcome,
+    arguments::{ReproduceArguments, SettingName, TableFormat},
+    output::{print, tell},
+};
+
+pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
+    let setting = match arguments.setting {
+        SettingName::SyntheticWeak => Setting::Weak,
+        SettingName::SyntheticStrong => Setting::Strong,
+    };
+    let mut experiment = Experiment::new(setting, arguments.seeds);
+    experiment.measure = arguments.measure;
+    if let Some(evaluations) = arguments.evaluations {
+        experiment.evaluations = evaluations;
+    }
+    if let (Some(rate), Some(decay)) = (arguments.rate, arguments.decay) {
+        experiment.rules = vec![Rule::Adam { rate, decay }];
+    }
+    let start = Instant::now();
+    let results = run(&experiment, arguments.threads)?;
+    let table = table(&results);
+    let json = results_json(&results);
+    if let Some(folder) = &arguments.out {
+        write_all(folder, &table, &json)?;
+    }
+    print(|output| match arguments.format {
+        TableFormat::Text => {
+            let plans = plans_text(&results);
+            output.write_all(format!("{}\n{plans}", table.text()).as_bytes())
+        }
+        TableFormat::Markdown => output.write_all(table.markdown().as_bytes()),
+        TableFormat::Json => write_json(output, &json),
+    })?;
+    tell(&format!("{:.0} seconds", start.elapsed().as_secs_f64()));
+    Ok(Outcome::Done)
+}
+
+/// Runs the experiment on so many threads, showing how far it is.
+fn run(experiment: &Experiment, threads: Option<usize>) -> Result<Results, Failure> {
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(0).with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(500));
+    // Threads may tell in any order; the bar only ever goes forward.
+    let furthest = Mutex::new(0);
+    let progress = |done: usize, total: usize| {
+        let mut furthest = furthest.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *furthest = done.max(*furthest);
+        bar.set_length(total as u64);
+        bar.set_position(*furthest as u64);
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    let results = match pool {
+        Ok(pool) => pool.install(|| experiment.run(&progress)),
+        // Without a pool of its own it takes the common one.
+        Err(_) => experiment.run(&progress),
+    };
+    bar.finish_and_clear();
+    Ok(results?)
+}
+
+/// The mean over the participants, seed by seed.
+fn seed_means(result: &MethodResult) -> Vec<f64> {
+    result.cells.iter().map(|cells| cells.iter().sum::<f64>() / cells.len() as f64).collect()
+}
+
+fn table(results: &Results) -> ExperimentTable {
+    let participants = results.competing.participants();
+    let rows = results.methods.iter().map(|result| {
+        let cells = (0..participants.len()).map(|a| {
+            let spread = Spread::of(&result.cells.iter().map(|cells| cells[a]).collect::<Vec<_>>());
+            (spread.mean, spread.deviation)
+        });
+        let mean = Spread::of(&seed_means(result));
+        ExperimentRow {
+            method: result.method.name().to_owned(),
+            cells: cells.collect(),
+            paper: results.setting.paper(result.method).to_vec(),
+            mean: (mean.mean, mean.error),
+        }
+    });
+    let seeds = results.methods.first().map_or(0, |result| result.cells.len());
+    ExperimentTable {
+        title: format!("{}, {seeds} seeds.", results.setting.name()),
+        metric: "Test MSE of each participant, mean ± deviation over the seeds; the last column is the mean over\n\
+                 the participants ± its standard error."
+            .into(),
+        columns: participants.names().map(str::to_owned).collect(),
+        rows: rows.collect(),
+        remarks: remarks(results),
+    }
+}
+
+fn remarks(results: &Results) -> Vec<String> {
+    let mut remarks = vec![standings(results)];
+    let chosen = if results.rules > 1 {
+        format!(
+            "; rate and decay chosen among {} by\nvalidation data of two federations that are not in the table",
+            results.rules
+        )
+    } else {
+        String::new()
+    };
+    remarks.push(format!(
+        "Every method: at most {} gradients for each participant, estimation included{chosen}.",
+        results.budget
+    ));
+    for result in &results.methods {
+        let estimation = if result.estimation > 0.0 {
+            format!(", {:.0} of them to estimate benefits", result.estimation)
+        } else {
+            String::new()
+        };
+        remarks.push(format!(
+            "  {}: {:.0} gradients{estimation}; {}.",
+            result.method.name(),
+            result.evaluations,
+            rule_text(result.rule)
+        ));
+    }
+    let agreements = results.estimates.iter().flat_map(|estimates| &estimates.agreements);
+    let mut by_source: Vec<(&str, Vec<f64>)> = Vec::new();
+    for (source, agreement) in agreements {
+        let Some(agreement) = agreement else { continue };
+        match by_source.iter_mut().find(|entry| entry.0 == source.name()) {
+            Some(entry) => entry.1.push(*agreement),
+            None => by_source.push((source.name(), vec![*agreement])),
+        }
+    }
+    for (source, agreements) in by_source {
+        let spread = Spread::of(&agreements);
+        remarks.push(format!(
+            "Rank correlation of the {source} estimate with measured gains: {:.2} ± {:.2}.",
+            spread.mean, spread.deviation
+        ));
+    }
+    remarks
+}
+
+/// Who is best, and who cannot be told from the best.
+fn standings(results: &Results) -> String {
+    let mean = |result: &MethodResult| Spread::of(&seed_means(result)).mean;
+    let best = results.methods.iter().min_by(|a, b| mean(a).total_cmp(&mean(b)));
+    let Some(best) = best else {
+        return String::new();
+    };
+    let ties: Vec<String> = results
+        .methods
+        .iter()
+        .filter(|other| other.method != best.method)
+        .filter_map(|other| {
+            let difference = paired(&seed_means(other), &seed_means(best));
+            (difference.mean <= difference.error).then(|| {
+                format!(
+                    "{} (+{:.4} ± {:.4})",
+                    other.method.name(),
+                    difference.mean,
+                    difference.error
+                )
+            })
+        })
+        .collect();
+    let tied = if ties.is_empty() {
+        "no other within one standard error of the difference, seed by seed".to_owned()
+    } else {
+        format!("a tie, within one standard error of the difference, with {}", ties.join(", "))
+    };
+    format!("Lowest mean: {}; {tied}.", best.method.name())
+}
+
+fn rule_text(rule: Rule) -> String {
+    match rule {
+        Rule::Adam { rate, decay } => format!("Adam, rate {rate}, decay {decay}"),
+        Rule::Sgd { rate, momentum, decay } => {
+            format!("SGD, rate {rate}, momentum {momentum}, decay {decay}")
+        }
+    }
+}
+
+/// The benefits and plans of each seed.
+fn plans_text(results: &Results) -> String {
+    let mut text = String::from("Who learns from whom (benefit), seed by seed:\n");
+    for (at, estimates) in results.estimates.iter().enumerate() {
+        for result in results.methods.iter().filter(|result| is_estimated(result.method)) {
+            let edges = edges_text(benefit_of(estimates, result.method), &result.plans[at]);
+            let (seed, method) = (estimates.seed, result.method.name());
+            let _ = writeln!(text, "  seed {seed}, {method}: {edges}");
+        }
+    }
+    text
+}
+
+fn is_estimated(method: Method) -> bool {
+    matches!(method, Method::Ce | Method::Hypernetworks | Method::Mixing)
+}
+
+fn benefit_of(estimates: &Estimates, method: Method) -> Option<&BenefitGraph> {
+    let found = estimates.benefits.iter().find(|found| Some(found.0) == method.source());
+    found.map(|found| &found.1)
+}
+
+fn edges_text(benefit: Option<&BenefitGraph>, usage: &UsageGraph) -> String {
+    let participants = usage.participants();
+    let columns = (0..participants.len()).filter_map(|to| {
+        let helpers: Vec<String> = usage
+            .edges()
+            .filter(|edge| edge.1 == to)
+            .map(|(from, _)| match benefit {
+                Some(benefit) => {
+                    format!("{} ({:.2})", participants.name(from), benefit.benefit(from, to))
+                }
+                None => participants.name(from).to_owned(),
+            })
+            .collect();
+        (!helpers.is_empty()).then(|| format!("{} ← {}", participants.name(to), helpers.join(" ")))
+    });
+    columns.collect::<Vec<_>>().join("; ")
+}
+
+fn results_json(results: &Results) -> Value {
+    let participants = results.competing.participants();
+    let methods: Vec<Value> = results
+        .methods
+        .iter()
+        .map(|result| {
+            json!({
+                "method": result.method.name(),
+                "cells": result.cells,
+                "paper": results.setting.paper(result.method),
+                "gradients": result.evaluations,
+                "gradients_for_estimation": result.estimation,
+                "rule": rule_text(result.rule),
+                "plans": result.plans.iter().map(|plan| edges_json(participants, plan)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    let estimates: Vec<Value> = results
+        .estimates
+        .iter()
+        .map(|estimates| {
+            let benefits: Vec<Value> = estimates
+                .benefits
+                .iter()
+                .map(|(source, benefit, gradients)| {
+                    json!({
+                        "estimator": source.name(),
+                        "gradients": gradients,
+                        "benefit": benefit_json(benefit),
+                    })
+                })
+                .collect();
+            let agreements: Vec<Value> = estimates
+                .agreements
+                .iter()
+                .map(|(source, agreement)| {
+                    json!({ "estimator": source.name(), "rank_correlation": agreement })
+                })
+                .collect();
+            json!({ "seed": estimates.seed, "benefits": benefits, "agreements": agreements })
+        })
+        .collect();
+    json!({
+        "format": "fedcompetitors-experiment/1",
+        "experiment": results.setting.name(),
+        "metric": "test MSE",
+        "participants": participants.names().collect::<Vec<_>>(),
+        "gradients_for_each_participant": results.budget,
+        "methods": methods,
+        "estimates": estimates,
+    })
+}
+
+fn edges_json(participants: &Participants, usage: &UsageGraph) -> Value {
+    let name = |index| participants.name(index);
+    usage.edges().map(|(from, to)| json!([name(from), name(to)])).collect()
+}
+
+fn benefit_json(benefit: &BenefitGraph) -> Value {
+    let participants = benefit.participants();
+    (0..participants.len())
+        .flat_map(|to| {
+            benefit.helpers(to).map(move |(from, value)| {
+                json!({ "from": participants.name(from), "to": participants.name(to), "benefit": value })
+            })
+        })
+        .collect()
+}
+
+/// The table in each form, in a folder.
+fn write_all(folder: &Path, table: &ExperimentTable, json: &Value) -> Result<(), Failure> {
+    make_folder(folder)?;
+    let text = |name: &str, text: String| {
+        atomically(&folder.join(name), |writer| writer.write_all(text.as_bytes()))
+    };
+    text("table.txt", table.text())?;
+    text("table.md", table.markdown())?;
+    atomically(&folder.join("results.json"), |writer| write_json(writer, json))?;
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Benefit as it is: what a participant's validation loss gains from training together
+//! with one other. Slow, and a yardstick for the other estimators.
+
+use fedcompetitors_graphs::BenefitGraph;
+use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
+
+use super::{Estimator, candidates, graph};
+use crate::{
+    FederateError, Federation,
+    train::{Keeper, LOOK, by_samples},
+};
+
+/// The measured gain, as a part of the loss alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// Steps of each training.
+    pub steps: usize,
+    /// How they are made.
+    pub rule: Rule,
+    /// Gains below this are none.
+    pub threshold: f64,
+}
+
+impl Default for Measured {
+    fn default() -> Self {
+        Self { steps: 400, rule: Rule::Adam { rate: 0.03, decay: 0.001 }, threshold: 0.02 }
+    }
+}
+
+impl Estimator for Measured {
+    fn name(&self) -> &'static str {
+        "measured"
+    }
+
+    fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
+        let columns = (0..federation.len())
+            .map(|to| {
+                let alone = self.loss(federation, &[to])?;
+                let others = candidates(federation, to).into_iter().skip(1);
+                others
+                    .map(|from| {
+                        let together = self.loss(federation, &[to, from])?;
+                        Ok((from, ((alone - together) / alone).max(0.0)))
+                    })
+                    .collect()
+            })
+            .collect::<Result<Vec<Vec<(usize, f64)>>, FederateError>>()?;
+        Ok(graph(federation, &columns, self.threshold.max(f64::MIN_POSITIVE)))
+    }
+}
+
+impl Measured {
+    /// The best validation loss of the first, training on the data of all.
+    fn loss(&self, federation: &Federation<'_>, members: &[usize]) -> Result<f64, FederateError> {
+        let shared = federation.shared();
+        let parts = by_samples(federation, members);
+        let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
+        let mut optimizer = Optimizer::new(self.rule, models[0].len());
+        let mut keeper = Keeper::new(members[0]);
+        for step in 1..=self.steps {
+            let mut sum = vec![0.0; models[0].len()];
+            let common = models[0][..shared].to_vec();
+            for (at, (&member, &part)) in members.iter().zip(&parts).enumerate() {
+                models[at][..shared].copy_from_slice(&common);
+                let mut gradient = vec![0.0; models[at].len()];
+                federation.gradient(member, Part::Training, &models[at], &mut gradient)?;
+                kernels::add_scaled(&mut sum[..shared], part, &gradient[..shared]);
+                if at == 0 {
+                    sum[shared..].copy_from_slice(&gradient[shared..]);
+                }
+            }
+            optimizer.step(&mut models[0], &sum, 1.0);
+            if step % LOOK == 0 || step == self.steps {
+                keeper.offer(federation, &models[0])?;
+            }
+        }
+        Ok(keeper.loss())
+    }
+}

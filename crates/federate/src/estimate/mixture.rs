@@ -1,0 +1,111 @@
+//! The mixture estimator: everybody trains alone for a while; then for each participant
+//! the mixture of its own and the others' models is sought that its validation data likes
+//! best. The weights of that mixture are the benefits.
+//!
+//! Only participants who don't compete touch, over one hop, and the models are thrown
+//! away: the participant sees mixtures, the coordinator its validation loss and gradient.
+
+use fedcompetitors_graphs::BenefitGraph;
+use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
+
+use super::{Estimator, candidates, descend, graph};
+use crate::{FederateError, Federation, train::by_samples};
+
+/// The mixture estimator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mixture {
+    /// Steps that everybody trains alone, from a common start.
+    pub probe_steps: usize,
+    /// How those steps are made.
+    pub rule: Rule,
+    /// Steps of the search for the weights.
+    pub search_steps: usize,
+    /// How strongly they are drawn to the sample counts.
+    pub pull: f32,
+    /// A helper whose weight falls below this part of what its samples alone would give it
+    /// is no help: data that helps keeps its share, data that harms loses it.
+    pub threshold: f64,
+}
+
+impl Default for Mixture {
+    fn default() -> Self {
+        Self {
+            probe_steps: 60,
+            rule: Rule::Adam { rate: 0.01, decay: 0.0 },
+            search_steps: 30,
+            pull: 1.0,
+            threshold: 0.2,
+        }
+    }
+}
+
+impl Estimator for Mixture {
+    fn name(&self) -> &'static str {
+        "mixture"
+    }
+
+    fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
+        let probes = (0..federation.len())
+            .map(|participant| self.probe(federation, participant))
+            .collect::<Result<Vec<_>, _>>()?;
+        let columns = (0..federation.len())
+            .map(|to| self.weights(federation, &probes, to))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(graph(federation, &columns, 0.0))
+    }
+}
+
+impl Mixture {
+    /// A model that a participant trains alone.
+    fn probe(
+        &self,
+        federation: &Federation<'_>,
+        participant: usize,
+    ) -> Result<Vec<f32>, FederateError> {
+        let mut model = federation.initial(participant);
+        let mut optimizer = Optimizer::new(self.rule, model.len());
+        let mut gradient = vec![0.0; model.len()];
+        for _ in 0..self.probe_steps {
+            federation.gradient(participant, Part::Training, &model, &mut gradient)?;
+            optimizer.step(&mut model, &gradient, 1.0);
+        }
+        Ok(model)
+    }
+
+    /// The weights of the best mixture for a participant, by steps that multiply: from the
+    /// sample counts, so that equals stay equal.
+    fn weights(
+        &self,
+        federation: &Federation<'_>,
+        probes: &[Vec<f32>],
+        to: usize,
+    ) -> Result<Vec<(usize, f64)>, FederateError> {
+        let members = candidates(federation, to);
+        let shared = federation.shared();
+        let prior = by_samples(federation, &members);
+        let mut weights = prior.clone();
+        // The participant's own head stays as it is.
+        let mut mixture = probes[to].clone();
+        let mut gradient = vec![0.0; mixture.len()];
+        for _ in 0..self.search_steps {
+            mixture[..shared].fill(0.0);
+            for (&member, &weight) in members.iter().zip(&weights) {
+                kernels::add_scaled(&mut mixture[..shared], weight, &probes[member][..shared]);
+            }
+            let loss = federation.gradient(to, Part::Validation, &mixture, &mut gradient)?;
+            let slopes: Vec<f32> = members
+                .iter()
+                .map(|&member| kernels::dot(&gradient[..shared], &probes[member][..shared]))
+                .collect();
+            descend(&mut weights, slopes, loss, &prior, self.pull);
+        }
+        let helps = |(weight, share): (f32, f32)| {
+            if f64::from(weight) >= self.threshold * f64::from(share) {
+                f64::from(weight)
+            } else {
+                0.0
+            }
+        };
+        Ok(members.into_iter().zip(weights.into_iter().zip(prior).map(helps)).collect())
+    }
+}

@@ -1,0 +1,85 @@
+//! Who would help whom: benefit graphs from data.
+//!
+//! An estimator starts from sample counts, never from knowing the answer.
+
+mod hypernetwork;
+mod measured;
+mod mixture;
+mod rank;
+
+use fedcompetitors_graphs::BenefitGraph;
+use fedcompetitors_learn::simplex;
+
+use crate::{FederateError, Federation};
+
+pub use hypernetwork::JointHypernetwork;
+pub use measured::Measured;
+pub use mixture::Mixture;
+pub use rank::{agreement, spearman};
+
+/// A way to find out who would help whom.
+pub trait Estimator: Send + Sync {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+
+    /// How much everybody's data would help everybody's model; 0 between competitors, who
+    /// may not help each other anyway.
+    ///
+    /// # Errors
+    /// If training diverges.
+    fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError>;
+}
+
+/// Benefits that somebody has written down.
+#[derive(Debug, Clone)]
+pub struct Given(pub BenefitGraph);
+
+impl Estimator for Given {
+    fn name(&self) -> &'static str {
+        "given"
+    }
+
+    fn estimate(&self, _: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// A participant and those who don't compete with it: itself first, the others in order.
+fn candidates(federation: &Federation<'_>, to: usize) -> Vec<usize> {
+    let others = (0..federation.len())
+        .filter(|&from| from != to && !federation.competing().competes(from, to));
+    [to].into_iter().chain(others).collect()
+}
+
+/// The rate of the steps on weights.
+const RATE: f32 = 0.2;
+
+/// One step of weights towards a smaller logarithm of the loss: in that, a slope means the
+/// same for every task, whatever its targets are measured in.
+///
+/// `pull` says how strongly weights are drawn to the prior, the sample counts. Validation
+/// data is a small sample: without it, chance would choose one of several equal helpers and
+/// throw the others away.
+fn descend(weights: &mut [f32], mut slopes: Vec<f32>, loss: f64, prior: &[f32], pull: f32) {
+    let loss = (loss as f32).max(f32::MIN_POSITIVE);
+    slopes.iter_mut().for_each(|slope| *slope /= loss);
+    simplex::mirror_step(weights, &slopes, RATE, prior, pull);
+}
+
+/// The graph of these benefits, given for each participant as (helper, value); what is 0 or
+/// below the threshold is none.
+fn graph(
+    federation: &Federation<'_>,
+    columns: &[Vec<(usize, f64)>],
+    threshold: f64,
+) -> BenefitGraph {
+    let mut builder = BenefitGraph::builder(federation.participants());
+    for (to, column) in columns.iter().enumerate() {
+        for &(from, value) in
+            column.iter().filter(|&&(from, value)| from != to && value > 0.0 && value >= threshold)
+        {
+            builder.add(from, to, value).expect("a finite benefit of another participant");
+        }
+    }
+    builder.build()
+}

@@ -1,0 +1,171 @@
+//! Participants with their data.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
+use fedcompetitors_learn::{Batch, LearnError, Learner, Part};
+
+/// Why participants cannot learn, and who.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FederateError {
+    /// A participant's data or training.
+    #[error("participant \"{}\": {error}", fedcompetitors_graphs::shown(.participant))]
+    Participant {
+        /// Who.
+        participant: String,
+        /// What is wrong.
+        error: LearnError,
+    },
+    /// Not one learner for each participant.
+    #[error("{learners} learners for {participants} participants")]
+    Count {
+        /// The learners.
+        learners: usize,
+        /// The participants.
+        participants: usize,
+    },
+    /// Participants whose models cannot be shared.
+    #[error("participants \"{}\" and \"{}\" share different numbers of parameters", fedcompetitors_graphs::shown(.a), fedcompetitors_graphs::shown(.b))]
+    DifferentModels {
+        /// One.
+        a: String,
+        /// The other.
+        b: String,
+    },
+}
+
+impl FederateError {
+    /// What can be done about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Participant { error, .. } => error.hint(),
+            Self::Count { .. } => "give one learner for each participant",
+            Self::DifferentModels { .. } => "only models of one shape can be averaged or mixed",
+        }
+    }
+}
+
+/// Who takes part, who competes, and everybody's learner.
+///
+/// Every gradient that is taken is counted: methods are compared at the same number.
+pub struct Federation<'a> {
+    competing: &'a CompetingGraph,
+    learners: Vec<&'a dyn Learner>,
+    evaluations: AtomicU64,
+    seed: u64,
+}
+
+impl<'a> Federation<'a> {
+    /// A federation; all that is random in it comes from the seed.
+    ///
+    /// # Errors
+    /// If there is not one learner for each participant, all sharing as many parameters.
+    pub fn new(
+        competing: &'a CompetingGraph,
+        learners: Vec<&'a dyn Learner>,
+        seed: u64,
+    ) -> Result<Self, FederateError> {
+        let participants = competing.participants();
+        if learners.len() != participants.len() {
+            let (learners, participants) = (learners.len(), participants.len());
+            return Err(FederateError::Count { learners, participants });
+        }
+        if let Some(other) =
+            (1..learners.len()).find(|&i| learners[i].shared() != learners[0].shared())
+        {
+            let name = |index| participants.name(index).to_owned();
+            return Err(FederateError::DifferentModels { a: name(0), b: name(other) });
+        }
+        Ok(Self { competing, learners, evaluations: AtomicU64::new(0), seed })
+    }
+
+    /// The participants.
+    pub fn participants(&self) -> &'a Participants {
+        self.competing.participants()
+    }
+
+    /// Who competes with whom.
+    pub fn competing(&self) -> &'a CompetingGraph {
+        self.competing
+    }
+
+    /// How many participants there are.
+    pub fn len(&self) -> usize {
+        self.learners.len()
+    }
+
+    /// Is nobody there?
+    pub fn is_empty(&self) -> bool {
+        self.learners.is_empty()
+    }
+
+    /// A participant's learner, whose gradients are not counted.
+    pub fn learner(&self, participant: usize) -> &'a dyn Learner {
+        self.learners[participant]
+    }
+
+    /// How many of the parameters are shared.
+    pub fn shared(&self) -> usize {
+        self.learners.first().map_or(0, |learner| learner.shared())
+    }
+
+    /// A random stream of this federation.
+    pub fn stream(&self, purpose: &str, participant: usize) -> Stream {
+        Stream::new(self.seed, purpose, participant as u64)
+    }
+
+    /// Parameters to begin with: the shared ones are the same for everybody.
+    pub fn initial(&self, participant: usize) -> Vec<f32> {
+        let learner = self.learners[participant];
+        let mut parameters = learner.initial(&mut self.stream("initial parameters", participant));
+        let common = self.learners[0].initial(&mut self.stream("initial parameters", 0));
+        let shared = learner.shared();
+        parameters[..shared].copy_from_slice(&common[..shared]);
+        parameters
+    }
+
+    /// A gradient on all of a part of a participant's data; it is counted.
+    ///
+    /// # Errors
+    /// If the loss is no number.
+    pub fn gradient(
+        &self,
+        participant: usize,
+        part: Part,
+        parameters: &[f32],
+        gradient: &mut [f32],
+    ) -> Result<f64, FederateError> {
+        self.evaluations.fetch_add(1, Ordering::Relaxed);
+        let loss = self.learners[participant].gradient(part, Batch::All, parameters, gradient);
+        self.check(participant, loss)
+    }
+
+    /// The loss of a participant on a part of its data.
+    ///
+    /// # Errors
+    /// If it is no number.
+    pub fn loss(
+        &self,
+        participant: usize,
+        part: Part,
+        parameters: &[f32],
+    ) -> Result<f64, FederateError> {
+        self.check(participant, self.learners[participant].loss(part, parameters))
+    }
+
+    fn check(&self, participant: usize, loss: f64) -> Result<f64, FederateError> {
+        if loss.is_finite() {
+            return Ok(loss);
+        }
+        Err(FederateError::Participant {
+            participant: self.participants().name(participant).to_owned(),
+            error: LearnError::Diverged,
+        })
+    }
+
+    /// How many gradients have been taken.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations.load(Ordering::Relaxed)
+    }
+}

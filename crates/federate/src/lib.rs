@@ -1,0 +1,11 @@
+//! Learning together along a plan: who helps whom ([`estimate`]), how models are trained
+//! ([`train`]), and the paper's experiments ([`experiment`]).
+
+#![forbid(unsafe_code)]
+
+pub mod estimate;
+pub mod experiment;
+mod federation;
+pub mod train;
+
+pub use federation::{FederateError, Federation};

@@ -1,0 +1,111 @@
+//! Who helps whom, on the paper's synthetic settings: equal helpers get about equal
+//! benefit, harmful ones none.
+
+use fedcompetitors_federate::{
+    Federation,
+    estimate::{Estimator, Given, JointHypernetwork, Measured, Mixture, agreement},
+    experiment::{Experiment, Setting},
+};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_learn::{Learner, NativeLearner};
+
+fn estimate(
+    estimator: &dyn Estimator,
+    competing: &CompetingGraph,
+    data: &[NativeLearner],
+    seed: u64,
+) -> BenefitGraph {
+    let learners = data.iter().map(|learner| learner as &dyn Learner).collect();
+    let federation = Federation::new(competing, learners, seed).expect("one learner each");
+    estimator.estimate(&federation).expect("it does not diverge")
+}
+
+/// The helpers of each participant.
+fn helpers(benefit: &BenefitGraph) -> Vec<Vec<usize>> {
+    let count = benefit.participants().len();
+    (0..count)
+        .map(|to| (0..count).filter(|&from| benefit.benefit(from, to) > 0.0).collect())
+        .collect()
+}
+
+#[test]
+fn opposite_tasks_do_not_help_and_equal_ones_help_equally() {
+    let competing = Setting::Strong.competing();
+    for seed in [20, 21] {
+        let data = Setting::Strong.synthetic().learners(seed, 20, 100).expect("enough samples");
+        let partners: Vec<Vec<usize>> = (0..8).map(|to: usize| vec![to ^ 1]).collect();
+        let found = helpers(&estimate(&Mixture::default(), &competing, &data, seed));
+        assert_eq!(found, partners);
+        // The joint hypernetwork is less sure: it may take one for a helper who is none.
+        let found = helpers(&estimate(&JointHypernetwork::default(), &competing, &data, seed));
+        assert!(found.iter().zip(&partners).all(|(found, partner)| found.contains(&partner[0])));
+        assert!(found.iter().flatten().count() <= 9, "{found:?}");
+        let benefit = estimate(&Mixture::default(), &competing, &data, seed);
+        for to in 0..8 {
+            assert!((0.35..0.65).contains(&benefit.benefit(to ^ 1, to)), "about half each");
+        }
+    }
+}
+
+#[test]
+fn the_large_help_the_small_in_equal_parts() {
+    let competing = Setting::Weak.competing();
+    let large = [0, 1, 4, 5];
+    for seed in [20, 21] {
+        let data = Setting::Weak.synthetic().learners(seed, 20, 100).expect("enough samples");
+        let benefit = estimate(&Mixture::default(), &competing, &data, seed);
+        for to in 0..8 {
+            let from_large: Vec<f64> = large
+                .iter()
+                .filter(|&&from| from != to && !competing.competes(from, to))
+                .map(|&from| benefit.benefit(from, to))
+                .collect();
+            let (least, most) =
+                from_large.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), &b| {
+                    (least.min(b), most.max(b))
+                });
+            assert!(least > 0.2 && most < 2.0 * least, "to {to}: {from_large:?}");
+            for from in (0..8).filter(|from| !large.contains(from)) {
+                assert!(benefit.benefit(from, to) < 0.05, "a small one helps little");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_given_is_taken() {
+    let competing = Setting::Weak.competing();
+    let data = Setting::Weak.synthetic().learners(20, 20, 10).expect("enough samples");
+    let mut benefit = BenefitGraph::builder(competing.participants());
+    benefit.add(0, 1, 0.25).expect("a benefit");
+    let benefit = benefit.build();
+    let found = estimate(&Given(benefit.clone()), &competing, &data, 20);
+    assert_eq!(helpers(&found), helpers(&benefit));
+    assert_eq!(agreement(&competing, &benefit, &found), Some(1.0));
+}
+
+#[test]
+fn measured_gains_agree_with_the_mixture() {
+    let competing = Setting::Strong.competing();
+    let data = Setting::Strong.synthetic().learners(22, 20, 100).expect("enough samples");
+    let measured = Measured { steps: 100, ..Measured::default() };
+    let measured = estimate(&measured, &competing, &data, 22);
+    let mixture = estimate(&Mixture::default(), &competing, &data, 22);
+    let agreement = agreement(&competing, &measured, &mixture).expect("not all equal");
+    assert!(agreement > 0.8, "{agreement}");
+}
+
+/// The same figures, to the last bit, on one thread and on two.
+#[test]
+fn an_experiment_does_not_depend_on_threads() {
+    let mut experiment = Experiment::new(Setting::Weak, 1);
+    experiment.rules.truncate(1);
+    experiment.evaluations = 500;
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let results = pool.install(|| experiment.run(&|_, _| {})).expect("it does not diverge");
+        let methods = results.methods.iter();
+        methods.map(|result| (result.cells.clone(), result.plans.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(run(1), run(2));
+}

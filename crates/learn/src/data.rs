@@ -1,0 +1,273 @@
+//! Samples, and their parts for training, validation and test.
+
+use fedcompetitors_graphs::random::Stream;
+
+use crate::LearnError;
+
+/// What is to be predicted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Targets {
+    /// A number for each sample.
+    Values(Vec<f32>),
+    /// A class for each sample, counted from 0.
+    Classes {
+        /// The classes.
+        labels: Vec<u32>,
+        /// How many classes there are.
+        count: u32,
+    },
+}
+
+impl Targets {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Values(values) => values.len(),
+            Self::Classes { labels, .. } => labels.len(),
+        }
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn chosen(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Values(values) => {
+                Self::Values(rows.iter().map(|&row| values[row as usize]).collect())
+            }
+            Self::Classes { labels, count } => Self::Classes {
+                labels: rows.iter().map(|&row| labels[row as usize]).collect(),
+                count: *count,
+            },
+        }
+    }
+}
+
+/// Rows of features with their targets, all finite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Samples {
+    features: Vec<f32>,
+    columns: usize,
+    targets: Targets,
+}
+
+impl Samples {
+    /// Samples from their rows, one after the other.
+    ///
+    /// # Errors
+    /// If there are none, if the numbers don't make that many rows, or if one is not
+    /// finite.
+    pub fn new(features: Vec<f32>, columns: usize, targets: Targets) -> Result<Self, LearnError> {
+        let rows = targets.len();
+        if rows == 0 {
+            return Err(LearnError::NoSamples);
+        }
+        if features.len() != rows * columns || columns == 0 {
+            return Err(LearnError::Shape { found: features.len(), rows, columns });
+        }
+        if let Some(at) = features.iter().position(|value| !value.is_finite()) {
+            let (row, column) = (at / columns + 1, at % columns + 1);
+            return Err(LearnError::NotFinite { row, column, value: features[at] });
+        }
+        match &targets {
+            Targets::Values(values) => {
+                if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+                    let value = values[at];
+                    return Err(LearnError::NotFinite { row: at + 1, column: 0, value });
+                }
+            }
+            Targets::Classes { labels, count } => {
+                if let Some(at) = labels.iter().position(|label| label >= count) {
+                    let (class, classes) = (labels[at], *count);
+                    return Err(LearnError::NoSuchClass { row: at + 1, class, classes });
+                }
+            }
+        }
+        Ok(Self { features, columns, targets })
+    }
+
+    /// How many samples.
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Never: samples are at least one.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// How many features a sample has.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The features, row after row.
+    pub fn features(&self) -> &[f32] {
+        &self.features
+    }
+
+    /// The targets.
+    pub fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    /// These rows, in this order.
+    ///
+    /// # Errors
+    /// If they are none.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn chosen(&self, rows: &[u32]) -> Result<Self, LearnError> {
+        if rows.is_empty() {
+            return Err(LearnError::NoSamples);
+        }
+        let features = rows
+            .iter()
+            .flat_map(|&row| &self.features[row as usize * self.columns..][..self.columns])
+            .copied()
+            .collect();
+        Ok(Self { features, columns: self.columns, targets: self.targets.chosen(rows) })
+    }
+
+    /// The mean and the deviation of each column, for [`Samples::standardised`]. They come
+    /// from training data alone, so that nothing is known of the others.
+    pub fn scales(&self) -> Vec<(f32, f32)> {
+        let rows = self.len() as f64;
+        (0..self.columns)
+            .map(|column| {
+                let values = || {
+                    self.features.iter().skip(column).step_by(self.columns).map(|&v| f64::from(v))
+                };
+                let mean = values().sum::<f64>() / rows;
+                let variance = values().map(|value| (value - mean).powi(2)).sum::<f64>() / rows;
+                (mean as f32, variance.sqrt() as f32)
+            })
+            .collect()
+    }
+
+    /// The same with the mean taken away from each column and divided by the deviation. A
+    /// column that is constant where the scales come from says nothing: it becomes 0.
+    #[must_use]
+    pub fn standardised(&self, scales: &[(f32, f32)]) -> Self {
+        let mut other = self.clone();
+        for row in other.features.chunks_exact_mut(self.columns) {
+            for (value, (mean, deviation)) in row.iter_mut().zip(scales) {
+                let constant = *deviation <= 1e-6 * mean.abs().max(1e-6);
+                *value = if constant { 0.0 } else { (*value - mean) / deviation };
+            }
+        }
+        other
+    }
+}
+
+/// A part of a participant's samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What parameters are fitted to.
+    Training,
+    /// What choices are made by.
+    Validation,
+    /// What is only measured on.
+    Test,
+}
+
+impl Part {
+    /// All of them, in this order.
+    pub const ALL: [Self; 3] = [Self::Training, Self::Validation, Self::Test];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Training => "training",
+            Self::Validation => "validation",
+            Self::Test => "test",
+        }
+    }
+}
+
+/// Which samples belong to which part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// Rows for training.
+    pub training: Vec<u32>,
+    /// Rows for validation.
+    pub validation: Vec<u32>,
+    /// Rows for the test.
+    pub test: Vec<u32>,
+}
+
+impl Split {
+    /// Splits at random; where there are classes, each part gets its share of each. Every
+    /// part has at least one sample.
+    ///
+    /// # Errors
+    /// If there are too few samples for that.
+    pub fn new(
+        targets: &Targets,
+        validation: f64,
+        test: f64,
+        stream: &mut Stream,
+    ) -> Result<Self, LearnError> {
+        let samples = targets.len();
+        if samples < 3 {
+            return Err(LearnError::TooFew { samples });
+        }
+        let mut rows: Vec<u32> = (0..samples as u32).collect();
+        shuffle(&mut rows, stream);
+        let mut order = rows;
+        if let Targets::Classes { labels, .. } = targets {
+            // Sorted by class, the parts are dealt out evenly along the order.
+            order.sort_by_key(|&row| labels[row as usize]);
+        }
+        let mut split = Self { training: Vec::new(), validation: Vec::new(), test: Vec::new() };
+        // Each part gets a row whenever its share has come to one more; a start in the
+        // middle rounds the shares instead of cutting them.
+        let (mut wanted_test, mut wanted_validation) = (0.5, 0.5);
+        for row in order {
+            wanted_test += test;
+            wanted_validation += validation;
+            if wanted_test >= 1.0 {
+                wanted_test -= 1.0;
+                split.test.push(row);
+            } else if wanted_validation >= 1.0 {
+                wanted_validation -= 1.0;
+                split.validation.push(row);
+            } else {
+                split.training.push(row);
+            }
+        }
+        for part in 0..3 {
+            let parts = [&mut split.training, &mut split.validation, &mut split.test];
+            if parts[part].is_empty() {
+                let largest = (0..3).max_by_key(|&other| parts[other].len()).unwrap_or(0);
+                if let Some(row) = parts[largest].pop() {
+                    parts[part].push(row);
+                }
+            }
+        }
+        [&mut split.training, &mut split.validation, &mut split.test]
+            .into_iter()
+            .for_each(|part| part.sort_unstable());
+        Ok(split)
+    }
+
+    /// The rows of a part.
+    pub fn rows(&self, part: Part) -> &[u32] {
+        match part {
+            Part::Training => &self.training,
+            Part::Validation => &self.validation,
+            Part::Test => &self.test,
+        }
+    }
+}
+
+/// Puts values into a random order.
+pub fn shuffle<T>(values: &mut [T], stream: &mut Stream) {
+    for last in (1..values.len()).rev() {
+        let other = stream.below(last as u64 + 1) as usize;
+        values.swap(last, other);
+    }
+}

@@ -1,0 +1,114 @@
+//! Products of matrices: the one place that is `unsafe`, as the library takes pointers.
+
+/// A matrix seen in a slice: element (i, j) lies at `i * row + j * column`.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    values: &'a [f32],
+    rows: usize,
+    columns: usize,
+    row: usize,
+    column: usize,
+}
+
+impl<'a> View<'a> {
+    /// The matrix whose rows follow each other in the slice.
+    ///
+    /// # Panics
+    /// If the slice has another length.
+    pub fn new(values: &'a [f32], rows: usize, columns: usize) -> Self {
+        assert_eq!(values.len(), rows * columns, "a {rows} × {columns} matrix");
+        Self { values, rows, columns, row: columns, column: 1 }
+    }
+
+    /// The same numbers, with rows and columns exchanged.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { rows: self.columns, columns: self.rows, row: self.column, column: self.row, ..self }
+    }
+}
+
+/// `product = left · right`, or `product += left · right` where `add` is set; `product`
+/// holds its rows one after the other.
+///
+/// # Panics
+/// If the sizes don't fit.
+pub fn multiply(left: View<'_>, right: View<'_>, product: &mut [f32], add: bool) {
+    assert_eq!(left.columns, right.rows, "the inner dimensions of a product");
+    assert_eq!(product.len(), left.rows * right.columns, "the size of a product");
+    let (rows, depth, columns) = (left.rows, left.columns, right.columns);
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    let stride = |step: usize| isize::try_from(step).expect("slices are shorter than that");
+    // SAFETY: the strides of a view reach exactly the `rows · columns` elements of its
+    // slice (`View::new` has checked the length, `transposed` only exchanges the two), and
+    // `product` has been checked above; it is borrowed mutably, so it overlaps neither.
+    #[expect(unsafe_code, reason = "the library takes pointers and strides")]
+    unsafe {
+        gemm::gemm(
+            rows,
+            columns,
+            depth,
+            product.as_mut_ptr(),
+            1,
+            stride(columns),
+            add,
+            left.values.as_ptr(),
+            stride(left.column),
+            stride(left.row),
+            right.values.as_ptr(),
+            stride(right.column),
+            stride(right.row),
+            1.0_f32,
+            1.0_f32,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedcompetitors_graphs::random::Stream;
+
+    use super::*;
+
+    /// The definition, summed with more digits.
+    fn naive(left: View<'_>, right: View<'_>) -> Vec<f64> {
+        let at = |m: View<'_>, i, j| f64::from(m.values[i * m.row + j * m.column]);
+        (0..left.rows * right.columns)
+            .map(|c| {
+                let (i, j) = (c / right.columns, c % right.columns);
+                (0..left.columns).map(|p| at(left, i, p) * at(right, p, j)).sum()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_product_is_the_sum_of_products() {
+        for case in 0..300_u64 {
+            let mut stream = Stream::new(case, "products", 0);
+            let mut size = |most: u64| 1 + (stream.bits() % most) as usize;
+            let (m, k, n) = (size(40), size(if case % 10 == 0 { 600 } else { 40 }), size(150));
+            let mut numbers =
+                |count| (0..count).map(|_| stream.unit() as f32 - 0.5).collect::<Vec<_>>();
+            let (a, b, mut c) = (numbers(m * k), numbers(k * n), numbers(m * n));
+            let left =
+                if case & 1 == 0 { View::new(&a, m, k) } else { View::new(&a, k, m).transposed() };
+            let right =
+                if case & 2 == 0 { View::new(&b, k, n) } else { View::new(&b, n, k).transposed() };
+            let add = case & 4 == 0;
+            let expected: Vec<f64> = naive(left, right)
+                .iter()
+                .zip(&c)
+                .map(|(product, before)| product + if add { f64::from(*before) } else { 0.0 })
+                .collect();
+            multiply(left, right, &mut c, add);
+            for (found, expected) in c.iter().zip(&expected) {
+                assert!((f64::from(*found) - expected).abs() < 1e-4, "{m} × {k} × {n}");
+            }
+        }
+    }
+}

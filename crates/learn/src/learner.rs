@@ -1,0 +1,204 @@
+//! A participant's data and model behind one narrow interface.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fedcompetitors_graphs::random::Stream;
+
+use crate::{LearnError, Loss, Metric, Model, Part, Samples, Split, Targets, Work};
+
+/// Which samples of a part a gradient is taken on.
+#[derive(Debug, Clone, Copy)]
+pub enum Batch<'a> {
+    /// All of them.
+    All,
+    /// These rows of the part.
+    Rows(&'a [u32]),
+}
+
+/// Somebody who can say how well parameters fit its data and where to go from there, and
+/// nothing else of its data.
+pub trait Learner: Send + Sync {
+    /// How many parameters its model has.
+    fn parameters(&self) -> usize;
+
+    /// How many of them, from the first on, may be shared; the rest is its own head.
+    fn shared(&self) -> usize;
+
+    /// How many samples a part has.
+    fn samples(&self, part: Part) -> usize;
+
+    /// Parameters to begin with.
+    fn initial(&self, stream: &mut Stream) -> Vec<f32>;
+
+    /// The mean loss on a batch, and its gradient over `gradient`.
+    fn gradient(
+        &self,
+        part: Part,
+        batch: Batch<'_>,
+        parameters: &[f32],
+        gradient: &mut [f32],
+    ) -> f64;
+
+    /// The mean loss on a part.
+    fn loss(&self, part: Part, parameters: &[f32]) -> f64;
+
+    /// The metric on a part; `None` where it is undefined.
+    fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64>;
+}
+
+/// A learner with a native model and its data in memory.
+#[derive(Debug)]
+pub struct NativeLearner {
+    model: Arc<dyn Model>,
+    loss: Loss,
+    metric: Metric,
+    parts: [Samples; 3],
+    /// Memory for those who ask at the same time.
+    work: Mutex<Vec<Work>>,
+}
+
+impl NativeLearner {
+    /// A learner over the parts of some samples.
+    ///
+    /// # Errors
+    /// If a part is empty, or if model, loss and samples don't go together.
+    pub fn new(
+        model: Arc<dyn Model>,
+        loss: Loss,
+        metric: Metric,
+        samples: &Samples,
+        split: &Split,
+    ) -> Result<Self, LearnError> {
+        let part = |part: Part| {
+            samples
+                .chosen(split.rows(part))
+                .map_err(|_| LearnError::EmptyPart { part: part.name() })
+        };
+        let parts = [part(Part::Training)?, part(Part::Validation)?, part(Part::Test)?];
+        Self::from_parts(model, loss, metric, parts)
+    }
+
+    /// A learner whose parts are given: training, validation, test.
+    ///
+    /// # Errors
+    /// If model, loss and samples don't go together.
+    pub fn from_parts(
+        model: Arc<dyn Model>,
+        loss: Loss,
+        metric: Metric,
+        parts: [Samples; 3],
+    ) -> Result<Self, LearnError> {
+        for samples in &parts {
+            loss.check(samples.targets(), model.outputs())?;
+            if samples.columns() != model.inputs() {
+                return Err(LearnError::Unsuitable("the model takes another number of features"));
+            }
+        }
+        Ok(Self { model, loss, metric, parts, work: Mutex::default() })
+    }
+
+    fn part(&self, part: Part) -> &Samples {
+        match part {
+            Part::Training => &self.parts[0],
+            Part::Validation => &self.parts[1],
+            Part::Test => &self.parts[2],
+        }
+    }
+
+    fn with_work<T>(&self, use_it: impl FnOnce(&mut Work) -> T) -> T {
+        let pool = || self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = pool().pop().unwrap_or_default();
+        let result = use_it(&mut work);
+        pool().push(work);
+        result
+    }
+
+    fn gradient_of(&self, samples: &Samples, parameters: &[f32], gradient: &mut [f32]) -> f64 {
+        gradient.fill(0.0);
+        let share = 1.0 / samples.len() as f32;
+        let (tile, columns) = (self.model.tile(), samples.columns());
+        self.with_work(|work| {
+            let mut sum = 0.0;
+            for (at, rows) in samples.features().chunks(tile * columns).enumerate() {
+                self.model.forward(parameters, rows, work);
+                sum += self.loss.backward(work.outputs(), samples.targets(), at * tile, share);
+                self.model.backward(parameters, rows, work, gradient);
+            }
+            sum / samples.len() as f64
+        })
+    }
+
+    fn outputs(&self, samples: &Samples, parameters: &[f32]) -> Vec<f32> {
+        let columns = samples.columns();
+        let mut outputs = Vec::with_capacity(samples.len() * self.model.outputs());
+        self.with_work(|work| {
+            for rows in samples.features().chunks(self.model.tile() * columns) {
+                self.model.forward(parameters, rows, work);
+                outputs.extend_from_slice(work.outputs());
+            }
+        });
+        outputs
+    }
+
+    /// How many samples of a part belong to each class.
+    pub fn classes(&self, part: Part) -> Option<Vec<usize>> {
+        match self.part(part).targets() {
+            Targets::Values(_) => None,
+            Targets::Classes { labels, count } => {
+                let mut counts = vec![0; *count as usize];
+                labels.iter().for_each(|&label| counts[label as usize] += 1);
+                Some(counts)
+            }
+        }
+    }
+}
+
+impl Learner for NativeLearner {
+    fn parameters(&self) -> usize {
+        self.model.parameters()
+    }
+
+    fn shared(&self) -> usize {
+        self.model.shared()
+    }
+
+    fn samples(&self, part: Part) -> usize {
+        self.part(part).len()
+    }
+
+    fn initial(&self, stream: &mut Stream) -> Vec<f32> {
+        self.model.initial(stream)
+    }
+
+    fn gradient(
+        &self,
+        part: Part,
+        batch: Batch<'_>,
+        parameters: &[f32],
+        gradient: &mut [f32],
+    ) -> f64 {
+        let samples = self.part(part);
+        match batch {
+            Batch::All => self.gradient_of(samples, parameters, gradient),
+            Batch::Rows(rows) => {
+                if let Ok(samples) = samples.chosen(rows) {
+                    return self.gradient_of(&samples, parameters, gradient);
+                }
+                // Nothing says nothing.
+                gradient.fill(0.0);
+                0.0
+            }
+        }
+    }
+
+    fn loss(&self, part: Part, parameters: &[f32]) -> f64 {
+        let samples = self.part(part);
+        let mut outputs = self.outputs(samples, parameters);
+        self.loss.backward(&mut outputs, samples.targets(), 0, 1.0) / samples.len() as f64
+    }
+
+    fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64> {
+        let samples = self.part(part);
+        self.metric.measure(&self.outputs(samples, parameters), samples.targets())
+    }
+}

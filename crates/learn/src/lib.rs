@@ -1,0 +1,32 @@
+//! Learning on flat parameter vectors.
+//!
+//! A [`Learner`] takes a flat vector of parameters and gives the loss on its own data and
+//! the flat gradient. Everything federated (averaging, mixing, control variates,
+//! hypernetworks, storage) lives on such vectors, and they are what crosses the wire.
+//! Behind the interface are the native models here ([`Mlp`], [`Cnn`]) on one narrow set
+//! of [`kernels`]. Nothing here knows of competition.
+
+mod cnn;
+mod data;
+mod error;
+mod hypernetwork;
+pub mod kernels;
+mod learner;
+mod loss;
+mod metrics;
+mod mlp;
+mod model;
+mod optimizer;
+pub mod simplex;
+pub mod synthetic;
+
+pub use cnn::Cnn;
+pub use data::{Part, Samples, Split, Targets, shuffle};
+pub use error::LearnError;
+pub use hypernetwork::Hypernetwork;
+pub use learner::{Batch, Learner, NativeLearner};
+pub use loss::Loss;
+pub use metrics::Metric;
+pub use mlp::Mlp;
+pub use model::{Model, Work};
+pub use optimizer::{Optimizer, Rule};

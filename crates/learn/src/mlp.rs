@@ -1,0 +1,215 @@
+//! Layers of weighted sums with leaky ReLU between them; without hidden layers this is
+//! linear or logistic regression.
+
+use fedcompetitors_graphs::random::Stream;
+
+use crate::{
+    kernels::{self, View, multiply},
+    model::{Model, Work, buffer, buffer_owned, uniform_layer},
+};
+
+/// A multilayer perceptron.
+///
+/// Parameters, layer after layer: the weights, one row for each input, then the biases.
+/// (Rows are then as long as the layer is wide, which fills vectors better than rows as
+/// long as the few features.)
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mlp {
+    widths: Vec<usize>,
+    slope: f32,
+    own_head: bool,
+}
+
+impl Mlp {
+    /// A perceptron with these numbers of inputs, hidden units (layer after layer) and
+    /// outputs; between the layers what is negative is multiplied by `slope`.
+    ///
+    /// # Panics
+    /// If there are not at least inputs and outputs, all of them positive.
+    pub fn new(widths: &[usize], slope: f32) -> Self {
+        assert!(widths.len() >= 2 && widths.iter().all(|&width| width > 0), "inputs and outputs");
+        Self { widths: widths.to_vec(), slope, own_head: false }
+    }
+
+    /// Linear regression, or by its loss logistic regression.
+    pub fn linear(inputs: usize, outputs: usize) -> Self {
+        Self::new(&[inputs, outputs], 0.0)
+    }
+
+    /// The same with a last layer that each participant keeps to itself.
+    #[must_use]
+    pub fn with_own_head(self) -> Self {
+        Self { own_head: true, ..self }
+    }
+
+    /// (inputs, outputs, first parameter) of each layer.
+    fn layers(&self) -> impl DoubleEndedIterator<Item = (usize, usize, usize)> + ExactSizeIterator {
+        let mut first = 0;
+        let layers: Vec<_> = self
+            .widths
+            .windows(2)
+            .map(|pair| {
+                let layer = (pair[0], pair[1], first);
+                first += (pair[0] + 1) * pair[1];
+                layer
+            })
+            .collect();
+        layers.into_iter()
+    }
+}
+
+impl Model for Mlp {
+    fn inputs(&self) -> usize {
+        self.widths[0]
+    }
+
+    fn outputs(&self) -> usize {
+        self.widths[self.widths.len() - 1]
+    }
+
+    fn parameters(&self) -> usize {
+        self.layers().map(|(inputs, outputs, _)| (inputs + 1) * outputs).sum()
+    }
+
+    fn shared(&self) -> usize {
+        match self.layers().next_back() {
+            Some((_, _, first)) if self.own_head => first,
+            _ => self.parameters(),
+        }
+    }
+
+    fn initial(&self, stream: &mut Stream) -> Vec<f32> {
+        let mut parameters = Vec::with_capacity(self.parameters());
+        for (inputs, outputs, _) in self.layers() {
+            uniform_layer(inputs, (inputs + 1) * outputs, stream, &mut parameters);
+        }
+        parameters
+    }
+
+    fn tile(&self) -> usize {
+        64
+    }
+
+    fn forward(&self, parameters: &[f32], rows: &[f32], work: &mut Work) {
+        let count = rows.len() / self.inputs();
+        let last = self.layers().len() - 1;
+        for (at, (inputs, outputs, first)) in self.layers().enumerate() {
+            let (weights, biases) =
+                parameters[first..][..(inputs + 1) * outputs].split_at(inputs * outputs);
+            // The buffer of this layer is taken out while the one before is read.
+            let mut out = if at == last {
+                std::mem::take(&mut work.outputs)
+            } else {
+                std::mem::take(buffer_owned(&mut work.layers, at))
+            };
+            out.resize(count * outputs, 0.0);
+            let input = if at == 0 { rows } else { &work.layers[at - 1][..] };
+            if outputs == 1 {
+                kernels::rows_times_vector(input, weights, biases[0], &mut out);
+                if at < last {
+                    kernels::add_bias_and_bend(&mut out, &[0.0], self.slope);
+                }
+            } else {
+                let weights = View::new(weights, inputs, outputs);
+                multiply(View::new(input, count, inputs), weights, &mut out, false);
+                if at < last {
+                    kernels::add_bias_and_bend(&mut out, biases, self.slope);
+                } else {
+                    kernels::add_bias(&mut out, biases);
+                }
+            }
+            if at == last {
+                work.outputs = out;
+            } else {
+                work.layers[at] = out;
+            }
+        }
+    }
+
+    fn backward(&self, parameters: &[f32], rows: &[f32], work: &mut Work, gradient: &mut [f32]) {
+        self.backward_to_inputs(parameters, rows, work, gradient, None);
+    }
+}
+
+impl Mlp {
+    /// [`Model::backward`] that also writes the gradient by the inputs of all rows where
+    /// it is asked for.
+    pub(crate) fn backward_to_inputs(
+        &self,
+        parameters: &[f32],
+        rows: &[f32],
+        work: &mut Work,
+        gradient: &mut [f32],
+        mut input_gradient: Option<&mut [f32]>,
+    ) {
+        let count = rows.len() / self.inputs();
+        let last = self.layers().len() - 1;
+        // The gradient by the outputs of the layer that is looked at.
+        let mut above = std::mem::take(&mut work.outputs);
+        for (at, (inputs, outputs, first)) in self.layers().enumerate().rev() {
+            let weights = &parameters[first..][..inputs * outputs];
+            let (lower, here) = gradient.split_at_mut(first);
+            let (weight_gradient, bias_gradient) =
+                here[..(inputs + 1) * outputs].split_at_mut(inputs * outputs);
+            // The pass through one output has added up the biases below it already.
+            if at == last || self.widths[at + 2] > 1 {
+                kernels::add_rows(bias_gradient, &above);
+            }
+            let mut below =
+                if at > 0 { std::mem::take(&mut work.layers[at - 1]) } else { Vec::new() };
+            if at > 0 && outputs == 1 {
+                let lower_biases = lower.len() - inputs;
+                kernels::back_through_one_output(
+                    &mut below[..count * inputs],
+                    weights,
+                    self.slope,
+                    &above,
+                    weight_gradient,
+                    &mut lower[lower_biases..],
+                );
+            } else {
+                let input = if at == 0 { rows } else { &below[..count * inputs] };
+                let above_view = View::new(&above, count, outputs);
+                let input_view = View::new(input, count, inputs);
+                multiply(input_view.transposed(), above_view, weight_gradient, true);
+                let weights = View::new(weights, inputs, outputs).transposed();
+                if at > 0 {
+                    let spare = buffer(&mut work.spare, 0, count * inputs);
+                    multiply(above_view, weights, spare, false);
+                    kernels::unbend(spare, &below, self.slope);
+                    std::mem::swap(&mut below, &mut work.spare[0]);
+                } else if let Some(input_gradient) = input_gradient.as_deref_mut() {
+                    multiply(above_view, weights, input_gradient, false);
+                }
+            }
+            // The memory of the gradient above goes back to where it came from.
+            if at == last {
+                work.outputs = std::mem::replace(&mut above, below);
+            } else {
+                work.layers[at] = std::mem::replace(&mut above, below);
+            }
+        }
+    }
+
+    /// The gradient by the inputs of one row, given that by its outputs; after
+    /// [`Model::forward`].
+    pub(crate) fn input_gradient(
+        &self,
+        parameters: &[f32],
+        row: &[f32],
+        work: &mut Work,
+    ) -> Vec<f32> {
+        debug_assert_eq!(row.len(), self.inputs());
+        let mut above = work.outputs.clone();
+        for (at, (inputs, outputs, first)) in self.layers().enumerate().rev() {
+            let weights = &parameters[first..][..inputs * outputs];
+            let mut below = vec![0.0; inputs];
+            kernels::rows_times_vector(weights, &above[..outputs], 0.0, &mut below);
+            if at > 0 {
+                kernels::unbend(&mut below, &work.layers[at - 1], self.slope);
+            }
+            above = below;
+        }
+        above
+    }
+}
