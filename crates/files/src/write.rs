@@ -50,11 +50,11 @@ fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     // The library's message names the temporary file, which is nobody's business.
-    let file = builder.tempfile_in(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no such folder"),
-        kind => kind.into(),
-    })?;
-    let temporary = Temporary::new(file.path());
+    let (file, temporary) =
+        Temporary::make(&builder, folder).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no such folder"),
+            kind => kind.into(),
+        })?;
     let mut writer = BufWriter::new(file);
     content(&mut writer)?;
     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -74,9 +74,17 @@ static TEMPORARIES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 struct Temporary(PathBuf);
 
 impl Temporary {
-    fn new(path: &Path) -> Self {
-        temporaries().insert(path.to_owned());
-        Self(path.to_owned())
+    /// Makes one. It is on the list before anybody can ask for the list, so that no moment
+    /// is left in which a program that is told to end would overlook it.
+    fn make(
+        builder: &tempfile::Builder<'_, '_>,
+        folder: &Path,
+    ) -> io::Result<(tempfile::NamedTempFile, Self)> {
+        let mut list = temporaries();
+        let file = builder.tempfile_in(folder)?;
+        let path = file.path().to_owned();
+        list.insert(path.clone());
+        Ok((file, Self(path)))
     }
 }
 
