@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fedcompetitors_graphs::random::Stream;
 
-use crate::{LearnError, Loss, Metric, Model, Part, Samples, Split, Targets, Work};
+use crate::{LearnError, Loss, Metric, Model, Part, Samples, Split, Work};
 
 /// Which samples of a part a gradient is taken on.
 #[derive(Debug, Clone, Copy)]
@@ -138,18 +138,6 @@ impl NativeLearner {
             }
         });
         outputs
-    }
-
-    /// How many samples of a part belong to each class.
-    pub fn classes(&self, part: Part) -> Option<Vec<usize>> {
-        match self.part(part).targets() {
-            Targets::Values(_) => None,
-            Targets::Classes { labels, count } => {
-                let mut counts = vec![0; *count as usize];
-                labels.iter().for_each(|&label| counts[label as usize] += 1);
-                Some(counts)
-            }
-        }
     }
 }
 

@@ -27,19 +27,6 @@ const FIRST_DECAY: f32 = 0.9;
 const SECOND_DECAY: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-impl Rule {
-    /// The same rule with the rate times this.
-    #[must_use]
-    pub fn scaled(self, factor: f32) -> Self {
-        match self {
-            Self::Sgd { rate, momentum, decay } => {
-                Self::Sgd { rate: rate * factor, momentum, decay }
-            }
-            Self::Adam { rate, decay } => Self::Adam { rate: rate * factor, decay },
-        }
-    }
-}
-
 /// A rule with what it remembers of the steps so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Optimizer {

@@ -7,8 +7,8 @@
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Hypernetwork, Part, Rule, kernels, simplex};
 
-use super::{Estimator, candidates, descend, graph};
-use crate::{FederateError, Federation, train::by_samples};
+use super::{Estimator, graph, search};
+use crate::{FederateError, Federation};
 
 /// The joint Pareto hypernetwork.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,23 +96,19 @@ impl JointHypernetwork {
         network: &mut Hypernetwork,
         to: usize,
     ) -> Result<Vec<(usize, f64)>, FederateError> {
-        let members = candidates(federation, to);
         let shared = federation.shared();
-        let prior = by_samples(federation, &members);
-        let mut weights = prior.clone();
         let mut model = federation.initial(to);
         let mut gradient = vec![0.0; model.len()];
         let mut ray = vec![0.0; federation.len()];
-        for _ in 0..self.ray_steps {
-            for (&member, &weight) in members.iter().zip(&weights) {
+        let weighed = search(federation, to, self.ray_steps, self.pull, |members, weights| {
+            for (&member, &weight) in members.iter().zip(weights) {
                 ray[member] = weight;
             }
             network.make(&ray, &mut model[..shared]);
             let loss = federation.gradient(to, Part::Validation, &model, &mut gradient)?;
             let slopes = network.ray_gradient(&ray, &gradient[..shared]);
-            let slopes: Vec<f32> = members.iter().map(|&member| slopes[member]).collect();
-            descend(&mut weights, slopes, loss, &prior, self.pull);
-        }
-        Ok(members.into_iter().zip(weights.into_iter().map(f64::from)).collect())
+            Ok((loss, members.iter().map(|&member| slopes[member]).collect()))
+        })?;
+        Ok(weighed.into_iter().map(|weighed| (weighed.member, weighed.weight)).collect())
     }
 }

@@ -8,8 +8,8 @@
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
 
-use super::{Estimator, candidates, descend, graph};
-use crate::{FederateError, Federation, train::by_samples};
+use super::{Estimator, Weighed, graph, search};
+use crate::{FederateError, Federation};
 
 /// The mixture estimator.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,32 +80,24 @@ impl Mixture {
         probes: &[Vec<f32>],
         to: usize,
     ) -> Result<Vec<(usize, f64)>, FederateError> {
-        let members = candidates(federation, to);
         let shared = federation.shared();
-        let prior = by_samples(federation, &members);
-        let mut weights = prior.clone();
         // The participant's own head stays as it is.
         let mut mixture = probes[to].clone();
         let mut gradient = vec![0.0; mixture.len()];
-        for _ in 0..self.search_steps {
+        let weighed = search(federation, to, self.search_steps, self.pull, |members, weights| {
             mixture[..shared].fill(0.0);
-            for (&member, &weight) in members.iter().zip(&weights) {
+            for (&member, &weight) in members.iter().zip(weights) {
                 kernels::add_scaled(&mut mixture[..shared], weight, &probes[member][..shared]);
             }
             let loss = federation.gradient(to, Part::Validation, &mixture, &mut gradient)?;
-            let slopes: Vec<f32> = members
-                .iter()
-                .map(|&member| kernels::dot(&gradient[..shared], &probes[member][..shared]))
-                .collect();
-            descend(&mut weights, slopes, loss, &prior, self.pull);
-        }
-        let helps = |(weight, share): (f32, f32)| {
-            if f64::from(weight) >= self.threshold * f64::from(share) {
-                f64::from(weight)
-            } else {
-                0.0
-            }
+            let slope =
+                |&member: &usize| kernels::dot(&gradient[..shared], &probes[member][..shared]);
+            Ok((loss, members.iter().map(slope).collect()))
+        })?;
+        let benefit = |weighed: Weighed| {
+            let helps = weighed.weight >= self.threshold * weighed.prior;
+            (weighed.member, if helps { weighed.weight } else { 0.0 })
         };
-        Ok(members.into_iter().zip(weights.into_iter().zip(prior).map(helps)).collect())
+        Ok(weighed.into_iter().map(benefit).collect())
     }
 }

@@ -10,7 +10,7 @@ mod rank;
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::simplex;
 
-use crate::{FederateError, Federation};
+use crate::{FederateError, Federation, train::by_samples};
 
 pub use hypernetwork::JointHypernetwork;
 pub use measured::Measured;
@@ -64,6 +64,40 @@ fn descend(weights: &mut [f32], mut slopes: Vec<f32>, loss: f64, prior: &[f32], 
     let loss = (loss as f32).max(f32::MIN_POSITIVE);
     slopes.iter_mut().for_each(|slope| *slope /= loss);
     simplex::mirror_step(weights, &slopes, RATE, prior, pull);
+}
+
+/// The weights of a participant and those who don't compete with it that its validation
+/// data likes best, each with its prior, the share of its samples. `look` gives the
+/// validation loss of some weights and its slope by each.
+fn search(
+    federation: &Federation<'_>,
+    to: usize,
+    steps: usize,
+    pull: f32,
+    mut look: impl FnMut(&[usize], &[f32]) -> Result<(f64, Vec<f32>), FederateError>,
+) -> Result<Vec<Weighed>, FederateError> {
+    let members = candidates(federation, to);
+    let prior = by_samples(federation, &members);
+    let mut weights = prior.clone();
+    for _ in 0..steps {
+        let (loss, slopes) = look(&members, &weights)?;
+        descend(&mut weights, slopes, loss, &prior, pull);
+    }
+    let weighed = members.into_iter().zip(weights.into_iter().zip(prior));
+    Ok(weighed
+        .map(|(member, (weight, prior))| Weighed {
+            member,
+            weight: f64::from(weight),
+            prior: f64::from(prior),
+        })
+        .collect())
+}
+
+/// What a search found for one of those it weighed.
+struct Weighed {
+    member: usize,
+    weight: f64,
+    prior: f64,
 }
 
 /// The graph of these benefits, given for each participant as (helper, value); what is 0 or
