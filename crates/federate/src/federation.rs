@@ -136,8 +136,23 @@ impl<'a> Federation<'a> {
         parameters: &[f32],
         gradient: &mut [f32],
     ) -> Result<f64, FederateError> {
+        self.gradient_on(participant, part, Batch::All, parameters, gradient)
+    }
+
+    /// A gradient on a batch of a part of a participant's data; it is counted.
+    ///
+    /// # Errors
+    /// If the loss is no number.
+    pub fn gradient_on(
+        &self,
+        participant: usize,
+        part: Part,
+        batch: Batch<'_>,
+        parameters: &[f32],
+        gradient: &mut [f32],
+    ) -> Result<f64, FederateError> {
         self.evaluations.fetch_add(1, Ordering::Relaxed);
-        let loss = self.learners[participant].gradient(part, Batch::All, parameters, gradient);
+        let loss = self.learners[participant].gradient(part, batch, parameters, gradient);
         self.check(participant, loss)
     }
 

@@ -1,15 +1,24 @@
 //! Trainers against their equations, and against what must not flow.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::HashSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use fedcompetitors_federate::{
     FederateError, Federation,
-    train::{Averaging, Correction, Effort, Hypernetworks, Mixing, Trainer, Weights},
+    train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer, Weights},
 };
 use fedcompetitors_graphs::{
-    CompetingGraph, Participants, Reachability, UsageGraph, random::Stream,
+    BenefitGraph, CompetingGraph, Participants, Reachability, UsageGraph, random::Stream,
 };
-use fedcompetitors_learn::{Batch, LearnError, Learner, Part, Rule};
+use fedcompetitors_learn::{Batch, LearnError, Learner, Part, Rule, synthetic::Synthetic};
+use fedcompetitors_select::{
+    Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy, Setting,
+};
 
 /// Wants parameters to be `goal`: loss ½ Σ s (x − goal)², with slope s of its own.
 struct Bowl {
@@ -90,7 +99,7 @@ fn train(
     let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
     let federation = Federation::new(&competing, learners, 1).expect("one learner each");
     let rule = Rule::Sgd { rate: RATE, momentum: 0.0, decay: 0.0 };
-    let models = trainer.train(&federation, usage, Effort { evaluations, rule });
+    let models = trainer.train(&federation, usage, Effort { evaluations, rule, batch: None });
     assert_eq!(federation.evaluations(), (evaluations * bowls.len()) as u64);
     models.expect("it does not diverge")
 }
@@ -193,14 +202,251 @@ fn without_edges_everybody_trains_alone() {
     let alone = graph(3, &[]);
     let trainers: [&dyn Trainer; 2] = [
         &Averaging { local_steps: 5, correction: Correction::ControlVariates },
-        &Mixing { local_steps: 5, weights: Weights::Samples, against_drift: true },
+        &Mixing { local_steps: 5, trial_percent: 0, ..Mixing::default() },
     ];
     for trainer in trainers {
-        for (model, bowl) in train(trainer, &bowls, &alone, 30).iter().zip(&bowls) {
+        for (model, bowl) in train(trainer, &bowls, &alone, 20).iter().zip(&bowls) {
             let expected: Vec<f64> = (0..3)
-                .map(|at| rounds(std::slice::from_ref(bowl), 30, 1, |_, g, _, _| g, |_, _| {}, at))
+                .map(|at| rounds(std::slice::from_ref(bowl), 20, 1, |_, g, _, _| g, |_, _| {}, at))
                 .collect();
             close(model, &expected);
+        }
+    }
+}
+
+/// Mixing by its definition, one coordinate, with twice the digits: `parts[to][from]`.
+/// Each look replaces half of what was kept, as these learners like every look better.
+fn mixed(
+    bowls: &[Bowl],
+    mixing: &Mixing<'_>,
+    parts: &[[f64; 3]; 3],
+    coordinate: usize,
+) -> Vec<f64> {
+    let slope = |who: usize, x: f64| {
+        let bowl: &Bowl = &bowls[who];
+        f64::from(bowl.slope) * (x - f64::from(bowl.goal[coordinate]))
+    };
+    let trial = mixing.trial_percent * 20 / 100;
+    let rate = f64::from(mixing.server_rate);
+    let mut models = vec![0.5; 3];
+    let mut added = [0.0; 3];
+    let mut kept: Vec<Option<f64>> = vec![None; 3];
+    let look = |kept: &mut Option<f64>, model: f64| {
+        *kept = Some(kept.map_or(model, |mean| f64::midpoint(mean, model)));
+    };
+    let mut done = 0;
+    while done < 20 - trial {
+        let start = models.clone();
+        let mut means = vec![0.0; 3];
+        for who in 0..3 {
+            for _ in 0..mixing.local_steps {
+                let gradient = slope(who, models[who]);
+                means[who] += gradient / mixing.local_steps as f64;
+                models[who] -= f64::from(RATE) * (gradient + added[who]);
+            }
+        }
+        done += mixing.local_steps;
+        let mix = |to: usize, of: &[f64]| -> f64 { (0..3).map(|a| parts[to][a] * of[a]).sum() };
+        let ends = models.clone();
+        let changes: Vec<f64> = ends.iter().zip(&start).map(|(end, start)| end - start).collect();
+        for to in (0..3).filter(|&to| parts[to][to] < 1.0) {
+            let target = match mixing.mixed {
+                Mixed::Models => mix(to, &ends),
+                Mixed::Updates => start[to] + mix(to, &changes),
+            };
+            models[to] = start[to] + rate * (target - start[to]);
+            added[to] = if mixing.against_drift { mix(to, &means) - means[to] } else { 0.0 };
+        }
+        if done == trial || done == 20 - trial {
+            kept.iter_mut().zip(&models).for_each(|(kept, &model)| look(kept, model));
+        }
+    }
+    for who in (0..3).filter(|&who| trial > 0 && parts[who][who] >= 1.0) {
+        (0..trial).for_each(|_| models[who] -= f64::from(RATE) * slope(who, models[who]));
+        look(&mut kept[who], models[who]);
+    }
+    kept.into_iter().flatten().collect()
+}
+
+#[test]
+fn mixing_follows_its_definition() {
+    let bowls = bowls();
+    // The second learns from both others, the first from the second.
+    let usage = graph(3, &[(0, 1), (2, 1), (1, 0)]);
+    let by_samples = [[0.75, 0.25, 0.0], [0.5, 1.0 / 6.0, 1.0 / 3.0], [0.0, 0.0, 1.0]];
+    let mut benefit = BenefitGraph::builder(usage.participants());
+    for (from, to, value) in [(0, 1, 0.2), (2, 1, 0.4), (1, 0, 0.3)] {
+        benefit.add(from, to, value).expect("a benefit");
+    }
+    let benefit = benefit.build();
+    let by_benefit = [[0.7, 0.3, 0.0], [0.2, 0.4, 0.4], [0.0, 0.0, 1.0]];
+    let half_own = [[0.5, 0.5, 0.0], [0.3, 0.5, 0.2], [0.0, 0.0, 1.0]];
+    let usual = Mixing { local_steps: 2, trial_percent: 0, ..Mixing::default() };
+    let benefits = Weights::Benefit(&benefit);
+    let cases = [
+        (usual, by_samples),
+        (Mixing { against_drift: false, ..usual }, by_samples),
+        (Mixing { mixed: Mixed::Updates, ..usual }, by_samples),
+        (Mixing { mixed: Mixed::Updates, server_rate: 1.4, ..usual }, by_samples),
+        (Mixing { server_rate: 0.6, ..usual }, by_samples),
+        (Mixing { weights: benefits, ..usual }, by_benefit),
+        (Mixing { own_part: Some(0.5), ..usual }, half_own),
+        (Mixing { trial_percent: 20, ..usual }, by_samples),
+    ];
+    for (mixing, parts) in cases {
+        let models = train(&mixing, &bowls, &usage, 20);
+        for at in 0..3 {
+            let expected = mixed(&bowls, &mixing, &parts, at);
+            let found: Vec<f32> = models.iter().map(|model| model[at]).collect();
+            close(&found, &expected);
+        }
+    }
+}
+
+/// Among those who all learn from each other, mixing is what SCAFFOLD does.
+#[test]
+fn mixing_inside_a_clique_is_scaffold() {
+    let bowls = bowls();
+    let mixing = Mixing { local_steps: 4, trial_percent: 0, ..Mixing::default() };
+    let scaffold = Averaging { local_steps: 4, correction: Correction::ControlVariates };
+    let expected = train(&scaffold, &bowls, &everybody(), 20);
+    for (found, expected) in train(&mixing, &bowls, &everybody(), 20).iter().zip(expected) {
+        close(found, &expected.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+    }
+}
+
+/// Whom its collaborators lead astray notices, and ends as well as alone.
+#[test]
+fn mixing_never_costs_more_than_noise() {
+    let setting = Synthetic { samples: vec![300, 300, 300], ..Synthetic::strong() };
+    let setting = Synthetic { negated: vec![false, false, true], ..setting };
+    let learners = setting.learners(3, 20, 500).expect("enough samples");
+    let participants = Participants::numbered(3);
+    let competing = CompetingGraph::builder(&participants).build();
+    let test_losses = |trainer: &dyn Trainer, usage: &UsageGraph| -> Vec<f64> {
+        let all = learners.iter().map(|learner| learner as &dyn Learner).collect();
+        let federation = Federation::new(&competing, all, 3).expect("one learner each");
+        let rule = Rule::Adam { rate: 0.03, decay: 0.001 };
+        let effort = Effort { evaluations: 600, rule, batch: None };
+        let models = trainer.train(&federation, usage, effort).expect("it does not diverge");
+        models.iter().zip(&learners).map(|(model, a)| a.loss(Part::Test, model)).collect()
+    };
+    let alone =
+        test_losses(&Averaging { local_steps: 10, correction: Correction::None }, &graph(3, &[]));
+    // The first two have one task, the third the opposite one; all are told to mix.
+    let careless = test_losses(&Mixing { trial_percent: 0, ..Mixing::default() }, &everybody());
+    let careful = test_losses(&Mixing::default(), &everybody());
+    for who in 0..3 {
+        let (alone, careless, careful) = (alone[who], careless[who], careful[who]);
+        assert!(careless > 2.0 * alone, "the plan does harm: {careless} and {alone} alone");
+        assert!(careful < 1.25 * alone, "{careful} and {alone} alone");
+    }
+}
+
+/// Remembers which rows were asked for.
+struct Diary {
+    bowl: Bowl,
+    rows: Mutex<Vec<Option<Vec<u32>>>>,
+}
+
+impl Learner for Diary {
+    fn parameters(&self) -> usize {
+        self.bowl.parameters()
+    }
+
+    fn shared(&self) -> usize {
+        self.bowl.shared()
+    }
+
+    fn samples(&self, part: Part) -> usize {
+        self.bowl.samples(part)
+    }
+
+    fn initial(&self, stream: &mut Stream) -> Vec<f32> {
+        self.bowl.initial(stream)
+    }
+
+    fn gradient(&self, part: Part, batch: Batch<'_>, model: &[f32], gradient: &mut [f32]) -> f64 {
+        let rows = match batch {
+            Batch::All => None,
+            Batch::Rows(rows) => Some(rows.to_vec()),
+        };
+        self.rows.lock().expect("no panic").push(rows);
+        self.bowl.gradient(part, batch, model, gradient)
+    }
+
+    fn loss(&self, part: Part, model: &[f32]) -> f64 {
+        self.bowl.loss(part, model)
+    }
+
+    fn metric(&self, _: Part, _: &[f32]) -> Option<f64> {
+        None
+    }
+}
+
+#[test]
+fn batches_go_through_all_samples_and_a_larger_one_is_all() {
+    let trainers: [&dyn Trainer; 3] = [
+        &Averaging { local_steps: 2, correction: Correction::None },
+        &Mixing::default(),
+        &Hypernetworks { hidden: 4, ..Hypernetworks::default() },
+    ];
+    for trainer in trainers {
+        for (batch, epoch) in [(Some(4), Some(2)), (Some(10), None), (Some(99), None), (None, None)]
+        {
+            let diary = Diary { bowl: Bowl::new([1.0; 3], 1.0, 10), rows: Mutex::default() };
+            let usage = graph(1, &[]);
+            let competing = CompetingGraph::builder(usage.participants()).build();
+            let federation = Federation::new(&competing, vec![&diary], 1).expect("one learner");
+            let rule = Rule::Sgd { rate: RATE, momentum: 0.0, decay: 0.0 };
+            let effort = Effort { evaluations: 20, rule, batch };
+            trainer.train(&federation, &usage, effort).expect("it does not diverge");
+            let rows = diary.rows.lock().expect("no panic");
+            assert_eq!(rows.len(), 20);
+            let Some(batches) = epoch else {
+                assert!(rows.iter().all(Option::is_none), "{} on {batch:?}", trainer.name());
+                continue;
+            };
+            let mut orders = HashSet::new();
+            for epoch in rows.chunks_exact(batches) {
+                let seen: Vec<u32> = epoch.iter().flatten().flatten().copied().collect();
+                assert_eq!(seen.len(), 8, "two batches of four, and two samples wait");
+                assert_eq!(seen.iter().collect::<HashSet<_>>().len(), 8, "none twice");
+                orders.insert(seen);
+            }
+            assert!(orders.len() > 5, "in ever new orders");
+        }
+    }
+}
+
+#[test]
+fn any_policy_goes_with_any_trainer() {
+    let bowls: Vec<Bowl> = (0..5).map(|a| Bowl::new([a as f32; 3], 1.0, 10 * (a + 1))).collect();
+    let participants = Participants::numbered(5);
+    let mut competing = CompetingGraph::builder(&participants);
+    competing.report(0, 1).expect("two participants");
+    competing.report(2, 4).expect("two participants");
+    let competing = competing.build();
+    let mut benefit = BenefitGraph::builder(&participants);
+    for (from, to) in [(0, 2), (2, 0), (3, 0), (1, 3), (4, 1), (1, 4), (3, 2)] {
+        benefit.add(from, to, 0.1).expect("a benefit");
+    }
+    let benefit = benefit.build();
+    let policies: [&dyn Policy; 6] =
+        [&Greedy, &Optimal::default(), &Cliques, &Coalitions, &Egoists, &Alone];
+    let trainers: [&dyn Trainer; 5] = [
+        &Averaging { local_steps: 2, correction: Correction::None },
+        &Averaging { local_steps: 2, correction: Correction::Proximal { pull: 0.1 } },
+        &Averaging { local_steps: 2, correction: Correction::ControlVariates },
+        &Mixing::default(),
+        &Hypernetworks { hidden: 4, ..Hypernetworks::default() },
+    ];
+    for policy in policies {
+        let usage = policy.plan(&Setting::new(&competing, &benefit)).usage;
+        for trainer in trainers {
+            let models = train(trainer, &bowls, &usage, 40);
+            let finite = models.iter().flatten().all(|parameter| parameter.is_finite());
+            assert!(models.len() == 5 && finite, "{} along {}", trainer.name(), policy.name());
         }
     }
 }
@@ -209,9 +455,10 @@ fn without_edges_everybody_trains_alone() {
 /// edges, and no bit of anybody else's.
 #[test]
 fn information_flows_along_usage_edges_only() {
-    let trainers: [&dyn Trainer; 3] = [
-        &Mixing { local_steps: 3, weights: Weights::Samples, against_drift: true },
-        &Mixing { local_steps: 1, weights: Weights::Samples, against_drift: false },
+    let trainers: [&dyn Trainer; 4] = [
+        &Mixing { local_steps: 3, ..Mixing::default() },
+        &Mixing { local_steps: 1, against_drift: false, ..Mixing::default() },
+        &Mixing { local_steps: 2, mixed: Mixed::Updates, trial_percent: 30, ..Mixing::default() },
         &Averaging { local_steps: 3, correction: Correction::ControlVariates },
     ];
     for seed in 0..40 {
@@ -271,7 +518,7 @@ fn a_personal_hypernetwork_learns_from_collaborators() {
     let rule = Rule::Adam { rate: 0.01, decay: 0.0 };
     let trainer = Hypernetworks { ray_rate: 0.0, ..Hypernetworks::default() };
     let usage = graph(3, &[(1, 0), (2, 1)]);
-    let effort = Effort { evaluations: 400, rule };
+    let effort = Effort { evaluations: 400, rule, batch: None };
     let models = trainer.train(&federation, &usage, effort).expect("it does not diverge");
     // The first has a collaborator that agrees, the second one that does not, the third none.
     for (model, (least, most)) in models.iter().zip([(0.9, 1.1), (-0.6, 0.6), (-1.1, -0.9)]) {
@@ -287,7 +534,7 @@ fn a_diverging_training_is_an_error_that_names_the_participant() {
     let federation = Federation::new(&competing, learners, 1).expect("one learner each");
     let rule = Rule::Sgd { rate: 1e9, momentum: 0.9, decay: 0.0 };
     let trainer = Averaging { local_steps: 5, correction: Correction::None };
-    let effort = Effort { evaluations: 100, rule };
+    let effort = Effort { evaluations: 100, rule, batch: None };
     let error = trainer.train(&federation, &everybody(), effort).expect_err("it diverges");
     let expected =
         FederateError::Participant { participant: "v1".into(), error: LearnError::Diverged };

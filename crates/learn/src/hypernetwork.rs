@@ -4,7 +4,7 @@ use fedcompetitors_graphs::random::Stream;
 use rayon::prelude::*;
 
 use crate::{
-    kernels,
+    kernels::{self, View, multiply},
     mlp::Mlp,
     model::{Model, Work, uniform_layer},
     optimizer::{OneStep, Optimizer, Rule},
@@ -14,7 +14,7 @@ use crate::{
 ///
 /// Its last layer is large (the hidden width times the parameters it makes), and its
 /// gradient is a product of two vectors: the way back, the optimiser and the update are
-/// one pass over it, and the gradient is never held.
+/// one pass over it, and hardly any of the gradient is held.
 #[derive(Debug)]
 pub struct Hypernetwork {
     trunk: Mlp,
@@ -34,8 +34,11 @@ pub struct Hypernetwork {
 /// whatever the number of threads.
 const ROWS: usize = 256;
 
-/// Below this many parameters, more threads are not worth their start.
-const FEW: usize = 16 * 1024;
+/// Rows of the head whose gradient is held: few enough to stay in the nearest cache.
+const FEW_ROWS: usize = 16;
+
+/// Below this many weights, more threads are not worth their start.
+const FEW_WEIGHTS: usize = 100_000;
 
 impl Hypernetwork {
     /// A network from rays of this length to this many parameters.
@@ -96,7 +99,7 @@ impl Hypernetwork {
         let rows = |(head, made): (&[f32], &mut [f32])| {
             kernels::rows_times_vector(head, inner, 0.0, made);
         };
-        if self.head.len() / width < FEW {
+        if self.head.len() < FEW_WEIGHTS {
             rows((&self.head, parameters));
         } else {
             self.head.par_chunks(ROWS * width).zip(parameters.par_chunks_mut(ROWS)).for_each(rows);
@@ -106,12 +109,12 @@ impl Hypernetwork {
 
     /// One step down the gradient by the parameters that the last [`Hypernetwork::make`]
     /// made for this ray.
-    pub fn step(&mut self, ray: &[f32], gradient: &[f32], factor: f32) {
-        let back = self.head_optimizer.step_product(&mut self.head, gradient, &self.inner, factor);
+    pub fn step(&mut self, ray: &[f32], gradient: &[f32]) {
+        let back = self.head_optimizer.step_product(&mut self.head, gradient, &self.inner);
         self.back_to_trunk(&back);
         self.trunk_gradient.fill(0.0);
         self.trunk.backward(&self.trunk_parameters, ray, &mut self.work, &mut self.trunk_gradient);
-        self.trunk_optimizer.step(&mut self.trunk_parameters, &self.trunk_gradient, factor);
+        self.trunk_optimizer.step(&mut self.trunk_parameters, &self.trunk_gradient);
     }
 
     /// The gradient by the ray, given that by the parameters that the last
@@ -119,9 +122,8 @@ impl Hypernetwork {
     pub fn ray_gradient(&mut self, ray: &[f32], gradient: &[f32]) -> Vec<f32> {
         let width = self.hidden + 1;
         let mut back = vec![0.0; width];
-        for (row, slope) in self.head.chunks_exact(width).zip(gradient) {
-            kernels::add_scaled(&mut back, *slope, row);
-        }
+        let head = View::new(&self.head, self.made(), width);
+        multiply(View::new(gradient, 1, self.made()), head, &mut back, false);
         self.back_to_trunk(&back);
         self.trunk.input_gradient(&self.trunk_parameters, ray, &mut self.work)
     }
@@ -147,20 +149,19 @@ impl Piece<'_> {
     /// A step down the product of the column and a row; returns the column times the
     /// matrix as it was before.
     fn step(self, step: OneStep, row: &[f32]) -> Vec<f32> {
-        let width = row.len();
-        let mut back = vec![0.0; width];
-        let mut gradient = vec![0.0; width];
-        let mut seconds = self.second.chunks_exact_mut(width);
-        for ((weights, slope), first) in self
+        let few = FEW_ROWS * row.len();
+        let mut back = vec![0.0; row.len()];
+        let mut gradient = vec![0.0; few];
+        let mut seconds = self.second.chunks_mut(few);
+        for ((weights, slopes), first) in self
             .matrix
-            .chunks_exact_mut(width)
-            .zip(self.column)
-            .zip(self.first.chunks_exact_mut(width))
+            .chunks_mut(few)
+            .zip(self.column.chunks(FEW_ROWS))
+            .zip(self.first.chunks_mut(few))
         {
-            kernels::add_scaled(&mut back, *slope, weights);
-            gradient.copy_from_slice(row);
-            kernels::scale(&mut gradient, *slope);
-            step.apply(weights, &gradient, first, seconds.next().unwrap_or_default());
+            let gradient = &mut gradient[..weights.len()];
+            kernels::back_through_product(weights, slopes, row, &mut back, gradient);
+            step.apply(weights, gradient, first, seconds.next().unwrap_or_default());
         }
         back
     }
@@ -169,15 +170,10 @@ impl Piece<'_> {
 impl Optimizer {
     /// A step on a matrix whose gradient is the product of a column and a row, in one pass.
     /// Returns the column times the matrix as it was before.
-    fn step_product(
-        &mut self,
-        matrix: &mut [f32],
-        column: &[f32],
-        row: &[f32],
-        factor: f32,
-    ) -> Vec<f32> {
-        let step = self.begin_step(factor);
+    fn step_product(&mut self, matrix: &mut [f32], column: &[f32], row: &[f32]) -> Vec<f32> {
+        let step = self.begin_step();
         let piece = ROWS * row.len();
+        let matrix_weights = matrix.len();
         let mut seconds = self.second.chunks_mut(piece);
         let pieces: Vec<Piece<'_>> = matrix
             .chunks_mut(piece)
@@ -188,7 +184,7 @@ impl Optimizer {
                 Piece { matrix, column, first, second }
             })
             .collect();
-        let backs: Vec<Vec<f32>> = if column.len() < FEW {
+        let backs: Vec<Vec<f32>> = if matrix_weights < FEW_WEIGHTS {
             pieces.into_iter().map(|piece| piece.step(step, row)).collect()
         } else {
             pieces.into_par_iter().map(|piece| piece.step(step, row)).collect()

@@ -4,7 +4,7 @@
 use fedcompetitors_graphs::random::Stream;
 
 use crate::{
-    kernels::{self, View, multiply},
+    kernels::{self, Narrow, View, multiply},
     model::{Model, Work, buffer, buffer_owned, uniform_layer},
 };
 
@@ -56,7 +56,21 @@ impl Mlp {
             .collect();
         layers.into_iter()
     }
+
+    /// One hidden layer and one output have a kernel of their own, where there are rows
+    /// enough to be worth laying out the weights.
+    fn narrow<'a>(&self, parameters: &'a [f32], rows: usize) -> Option<Narrow<'a>> {
+        match self.widths[..] {
+            [inputs, hidden, 1] if rows >= FEW => {
+                Some(Narrow::new(inputs, hidden, parameters, self.slope))
+            }
+            _ => None,
+        }
+    }
 }
+
+/// Rows below which laying out the weights costs more than it saves.
+const FEW: usize = 8;
 
 impl Model for Mlp {
     fn inputs(&self) -> usize {
@@ -87,11 +101,17 @@ impl Model for Mlp {
     }
 
     fn tile(&self) -> usize {
-        64
+        // A multiple of the rows that the narrow kernel takes together.
+        63
     }
 
     fn forward(&self, parameters: &[f32], rows: &[f32], work: &mut Work) {
         let count = rows.len() / self.inputs();
+        if let Some(network) = self.narrow(parameters, count) {
+            work.outputs.resize(count, 0.0);
+            network.forward(rows, &mut work.narrow, &mut work.outputs);
+            return;
+        }
         let last = self.layers().len() - 1;
         for (at, (inputs, outputs, first)) in self.layers().enumerate() {
             let (weights, biases) =
@@ -127,6 +147,10 @@ impl Model for Mlp {
     }
 
     fn backward(&self, parameters: &[f32], rows: &[f32], work: &mut Work, gradient: &mut [f32]) {
+        if let Some(network) = self.narrow(parameters, rows.len() / self.inputs()) {
+            network.backward(rows, &mut work.narrow, &work.outputs, gradient);
+            return;
+        }
         self.backward_to_inputs(parameters, rows, work, gradient, None);
     }
 }
@@ -148,39 +172,23 @@ impl Mlp {
         let mut above = std::mem::take(&mut work.outputs);
         for (at, (inputs, outputs, first)) in self.layers().enumerate().rev() {
             let weights = &parameters[first..][..inputs * outputs];
-            let (lower, here) = gradient.split_at_mut(first);
             let (weight_gradient, bias_gradient) =
-                here[..(inputs + 1) * outputs].split_at_mut(inputs * outputs);
-            // The pass through one output has added up the biases below it already.
-            if at == last || self.widths[at + 2] > 1 {
-                kernels::add_rows(bias_gradient, &above);
-            }
+                gradient[first..][..(inputs + 1) * outputs].split_at_mut(inputs * outputs);
+            kernels::add_rows(bias_gradient, &above);
             let mut below =
                 if at > 0 { std::mem::take(&mut work.layers[at - 1]) } else { Vec::new() };
-            if at > 0 && outputs == 1 {
-                let lower_biases = lower.len() - inputs;
-                kernels::back_through_one_output(
-                    &mut below[..count * inputs],
-                    weights,
-                    self.slope,
-                    &above,
-                    weight_gradient,
-                    &mut lower[lower_biases..],
-                );
-            } else {
-                let input = if at == 0 { rows } else { &below[..count * inputs] };
-                let above_view = View::new(&above, count, outputs);
-                let input_view = View::new(input, count, inputs);
-                multiply(input_view.transposed(), above_view, weight_gradient, true);
-                let weights = View::new(weights, inputs, outputs).transposed();
-                if at > 0 {
-                    let spare = buffer(&mut work.spare, 0, count * inputs);
-                    multiply(above_view, weights, spare, false);
-                    kernels::unbend(spare, &below, self.slope);
-                    std::mem::swap(&mut below, &mut work.spare[0]);
-                } else if let Some(input_gradient) = input_gradient.as_deref_mut() {
-                    multiply(above_view, weights, input_gradient, false);
-                }
+            let input = if at == 0 { rows } else { &below[..count * inputs] };
+            let above_view = View::new(&above, count, outputs);
+            let input_view = View::new(input, count, inputs);
+            multiply(input_view.transposed(), above_view, weight_gradient, true);
+            let weights = View::new(weights, inputs, outputs).transposed();
+            if at > 0 {
+                let spare = buffer(&mut work.spare, 0, count * inputs);
+                multiply(above_view, weights, spare, false);
+                kernels::unbend(spare, &below, self.slope);
+                std::mem::swap(&mut below, &mut work.spare[0]);
+            } else if let Some(input_gradient) = input_gradient.as_deref_mut() {
+                multiply(above_view, weights, input_gradient, false);
             }
             // The memory of the gradient above goes back to where it came from.
             if at == last {

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 
 use fedcompetitors_graphs::random::Stream;
 
+use crate::kernels::NarrowWork;
+
 /// A model is a function of a flat vector of parameters and rows of features. It knows
 /// neither data nor loss.
 ///
@@ -44,6 +46,7 @@ pub struct Work {
     pub(crate) spare: Vec<Vec<f32>>,
     pub(crate) places: Vec<Vec<u32>>,
     pub(crate) outputs: Vec<f32>,
+    pub(crate) narrow: NarrowWork,
 }
 
 impl Work {

@@ -47,26 +47,24 @@ impl Optimizer {
         Self { rule, steps: 0, first: vec![0.0; parameters], second }
     }
 
-    /// One step, the rate times `factor`.
+    /// One step.
     ///
     /// # Panics
     /// If there are more or fewer parameters than it was made for.
-    pub fn step(&mut self, parameters: &mut [f32], gradient: &[f32], factor: f32) {
+    pub fn step(&mut self, parameters: &mut [f32], gradient: &[f32]) {
         assert_eq!(parameters.len(), self.first.len(), "one memory for each parameter");
-        let step = self.begin_step(factor);
+        let step = self.begin_step();
         step.apply(parameters, gradient, &mut self.first, &mut self.second);
     }
 
     /// Counts a step, which may then be made piece by piece.
-    pub(crate) fn begin_step(&mut self, factor: f32) -> OneStep {
+    pub(crate) fn begin_step(&mut self) -> OneStep {
         self.steps += 1;
         let power = |base: f32| f64::from(base).powi(i32::try_from(self.steps).unwrap_or(i32::MAX));
         match self.rule {
-            Rule::Sgd { rate, momentum, decay } => {
-                OneStep::Sgd { rate: rate * factor, momentum, decay }
-            }
+            Rule::Sgd { rate, momentum, decay } => OneStep::Sgd { rate, momentum, decay },
             Rule::Adam { rate, decay } => OneStep::Adam(AdamStep {
-                rate: (f64::from(rate * factor) / (1.0 - power(FIRST_DECAY))) as f32,
+                rate: (f64::from(rate) / (1.0 - power(FIRST_DECAY))) as f32,
                 first_decay: FIRST_DECAY,
                 second_decay: SECOND_DECAY,
                 second_correction: (1.0 / (1.0 - power(SECOND_DECAY))) as f32,

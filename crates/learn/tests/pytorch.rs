@@ -208,7 +208,7 @@ fn steps_are_those_of_pytorch() {
                 let value =
                     learner.gradient(Part::Training, Batch::All, &parameters, &mut gradient);
                 assert_close(value, *expected, &name);
-                optimizer.step(&mut parameters, &gradient, 1.0);
+                optimizer.step(&mut parameters, &gradient);
             }
             trajectory.end.assert_is(&parameters, 1e-5, &name);
         }

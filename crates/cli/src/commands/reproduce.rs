@@ -135,7 +135,7 @@ fn remarks(results: &Results) -> Vec<String> {
             "  {}: {:.0} gradients{estimation}; {}.",
             result.method.name(),
             result.evaluations,
-            rule_text(result.rule)
+            choice_text(result)
         ));
     }
     let agreements = results.estimates.iter().flat_map(|estimates| &estimates.agreements);
@@ -186,6 +186,12 @@ fn standings(results: &Results) -> String {
         format!("a tie, within one standard error of the difference, with {}", ties.join(", "))
     };
     format!("Lowest mean: {}; {tied}.", best.method.name())
+}
+
+/// What validation data chose.
+fn choice_text(result: &MethodResult) -> String {
+    let rule = rule_text(result.rule);
+    if result.trainer.is_empty() { rule } else { format!("{rule}, {}", result.trainer) }
 }
 
 fn rule_text(rule: Rule) -> String {
@@ -249,7 +255,7 @@ fn results_json(results: &Results) -> Value {
                 "paper": results.setting.paper(result.method),
                 "gradients": result.evaluations,
                 "gradients_for_estimation": result.estimation,
-                "rule": rule_text(result.rule),
+                "rule": choice_text(result),
                 "plans": result.plans.iter().map(|plan| edges_json(participants, plan)).collect::<Vec<_>>(),
             })
         })

@@ -7,8 +7,8 @@
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Hypernetwork, Part, Rule, kernels, simplex};
 
-use super::{Estimator, graph, search};
-use crate::{FederateError, Federation};
+use super::{Estimator, Search, graph};
+use crate::{FederateError, Federation, train::each};
 
 /// The joint Pareto hypernetwork.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,63 +52,105 @@ impl Estimator for JointHypernetwork {
     }
 
     fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
-        let mut network = self.train(federation)?;
-        let columns = (0..federation.len())
-            .map(|to| self.tune(federation, &mut network, to))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut searches: Vec<Search> =
+            (0..federation.len()).map(|to| Search::new(federation, to)).collect();
+        // Rays are tuned in the second half of the training, one step now and then: what a
+        // network happens to believe at one moment does not decide.
+        let first = self.steps / 2;
+        let due = |step: usize| (step - first) * self.ray_steps / (self.steps - first).max(1);
+        self.train_and(federation, |step, network| {
+            if step < first {
+                return Ok(());
+            }
+            for _ in due(step)..due(step + 1) {
+                for (to, search) in searches.iter_mut().enumerate() {
+                    self.tune(federation, network, to, search)?;
+                }
+            }
+            Ok(())
+        })?;
+        let columns: Vec<Vec<(usize, f64)>> = searches
+            .iter()
+            .map(|search| search.weights().map(|(who, weight)| (who, f64::from(weight))).collect())
+            .collect();
         Ok(graph(federation, &columns, self.threshold))
     }
+}
+
+/// What a participant has while the network learns.
+struct Member {
+    participant: usize,
+    /// What the network makes, and the participant's own head.
+    model: Vec<f32>,
+    gradient: Vec<f32>,
 }
 
 impl JointHypernetwork {
     /// Descends the ray-weighted sum of everybody's losses, for one random ray after the
     /// other.
-    fn train(&self, federation: &Federation<'_>) -> Result<Hypernetwork, FederateError> {
+    ///
+    /// # Errors
+    /// If training diverges.
+    pub fn train(&self, federation: &Federation<'_>) -> Result<Hypernetwork, FederateError> {
+        self.train_and(federation, |_, _| Ok(()))
+    }
+
+    /// The same with something to do after each step.
+    fn train_and(
+        &self,
+        federation: &Federation<'_>,
+        mut after: impl FnMut(usize, &mut Hypernetwork) -> Result<(), FederateError>,
+    ) -> Result<Hypernetwork, FederateError> {
         let (count, shared) = (federation.len(), federation.shared());
         let mut stream = federation.stream("joint hypernetwork", 0);
         let mut network = Hypernetwork::new(count, self.hidden, shared, self.rule, &mut stream);
-        let mut models: Vec<Vec<f32>> = (0..count).map(|a| federation.initial(a)).collect();
-        network.start_from(&models[0][..shared], VARIATION);
+        let mut members: Vec<Member> = (0..count)
+            .map(|participant| {
+                let model = federation.initial(participant);
+                Member { participant, gradient: vec![0.0; model.len()], model }
+            })
+            .collect();
+        network.start_from(&members[0].model[..shared], VARIATION);
         let mut rays = federation.stream("rays", 0);
         let mut parameters = vec![0.0; shared];
         let mut sum = vec![0.0; shared];
-        for _ in 0..self.steps {
+        for step in 0..self.steps {
             let ray = simplex::dirichlet(count, self.concentration, &mut rays);
             network.make(&ray, &mut parameters);
-            sum.fill(0.0);
-            for (participant, &part) in ray.iter().enumerate() {
-                let model = &mut models[participant];
+            each(&mut members, |Member { participant, model, gradient }| {
                 model[..shared].copy_from_slice(&parameters);
-                let mut gradient = vec![0.0; model.len()];
-                federation.gradient(participant, Part::Training, model, &mut gradient)?;
-                kernels::add_scaled(&mut sum, part, &gradient[..shared]);
+                federation.gradient(*participant, Part::Training, model, gradient)?;
+                Ok(())
+            })?;
+            sum.fill(0.0);
+            for (member, &part) in members.iter().zip(&ray) {
+                kernels::add_scaled(&mut sum, part, &member.gradient[..shared]);
             }
-            network.step(&ray, &sum, 1.0);
+            network.step(&ray, &sum);
+            after(step, &mut network)?;
         }
         Ok(network)
     }
 
-    /// The ray that a participant's validation data likes best, the network staying as it
-    /// is; the entries of its competitors are 0.
+    /// One step of a participant's ray by its validation data; the entries of its competitors
+    /// are 0.
     fn tune(
         &self,
         federation: &Federation<'_>,
         network: &mut Hypernetwork,
         to: usize,
-    ) -> Result<Vec<(usize, f64)>, FederateError> {
+        search: &mut Search,
+    ) -> Result<(), FederateError> {
         let shared = federation.shared();
         let mut model = federation.initial(to);
         let mut gradient = vec![0.0; model.len()];
         let mut ray = vec![0.0; federation.len()];
-        let weighed = search(federation, to, self.ray_steps, self.pull, |members, weights| {
-            for (&member, &weight) in members.iter().zip(weights) {
-                ray[member] = weight;
-            }
-            network.make(&ray, &mut model[..shared]);
-            let loss = federation.gradient(to, Part::Validation, &model, &mut gradient)?;
-            let slopes = network.ray_gradient(&ray, &gradient[..shared]);
-            Ok((loss, members.iter().map(|&member| slopes[member]).collect()))
-        })?;
-        Ok(weighed.into_iter().map(|weighed| (weighed.member, weighed.weight)).collect())
+        search.weights().for_each(|(member, weight)| ray[member] = weight);
+        network.make(&ray, &mut model[..shared]);
+        let loss = federation.gradient(to, Part::Validation, &model, &mut gradient)?;
+        let slopes = network.ray_gradient(&ray, &gradient[..shared]);
+        let slopes = search.members.iter().map(|&member| slopes[member]).collect();
+        search.step(loss, slopes, self.pull);
+        Ok(())
     }
 }

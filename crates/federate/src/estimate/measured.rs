@@ -69,11 +69,11 @@ impl Measured {
                     sum[shared..].copy_from_slice(&gradient[shared..]);
                 }
             }
-            optimizer.step(&mut models[0], &sum, 1.0);
+            optimizer.step(&mut models[0], &sum);
             if step % LOOK == 0 || step == self.steps {
                 keeper.offer(federation, &models[0])?;
             }
         }
-        Ok(keeper.loss())
+        Ok(keeper.least())
     }
 }

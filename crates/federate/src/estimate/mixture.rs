@@ -8,7 +8,7 @@
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
 
-use super::{Estimator, Weighed, graph, search};
+use super::{Estimator, Search, graph};
 use crate::{FederateError, Federation};
 
 /// The mixture estimator.
@@ -67,7 +67,7 @@ impl Mixture {
         let mut gradient = vec![0.0; model.len()];
         for _ in 0..self.probe_steps {
             federation.gradient(participant, Part::Training, &model, &mut gradient)?;
-            optimizer.step(&mut model, &gradient, 1.0);
+            optimizer.step(&mut model, &gradient);
         }
         Ok(model)
     }
@@ -84,20 +84,26 @@ impl Mixture {
         // The participant's own head stays as it is.
         let mut mixture = probes[to].clone();
         let mut gradient = vec![0.0; mixture.len()];
-        let weighed = search(federation, to, self.search_steps, self.pull, |members, weights| {
+        let mut search = Search::new(federation, to);
+        for _ in 0..self.search_steps {
             mixture[..shared].fill(0.0);
-            for (&member, &weight) in members.iter().zip(weights) {
+            for (member, weight) in search.weights() {
                 kernels::add_scaled(&mut mixture[..shared], weight, &probes[member][..shared]);
             }
             let loss = federation.gradient(to, Part::Validation, &mixture, &mut gradient)?;
             let slope =
                 |&member: &usize| kernels::dot(&gradient[..shared], &probes[member][..shared]);
-            Ok((loss, members.iter().map(slope).collect()))
-        })?;
-        let benefit = |weighed: Weighed| {
-            let helps = weighed.weight >= self.threshold * weighed.prior;
-            (weighed.member, if helps { weighed.weight } else { 0.0 })
-        };
-        Ok(weighed.into_iter().map(benefit).collect())
+            let slopes = search.members.iter().map(slope).collect();
+            search.step(loss, slopes, self.pull);
+        }
+        let helps =
+            |weight: f32, prior: f32| f64::from(weight) >= self.threshold * f64::from(prior);
+        Ok(search
+            .weights()
+            .zip(&search.prior)
+            .map(|((member, weight), &prior)| {
+                (member, if helps(weight, prior) { f64::from(weight) } else { 0.0 })
+            })
+            .collect())
     }
 }

@@ -54,50 +54,37 @@ fn candidates(federation: &Federation<'_>, to: usize) -> Vec<usize> {
 /// The rate of the steps on weights.
 const RATE: f32 = 0.2;
 
-/// One step of weights towards a smaller logarithm of the loss: in that, a slope means the
-/// same for every task, whatever its targets are measured in.
-///
-/// `pull` says how strongly weights are drawn to the prior, the sample counts. Validation
-/// data is a small sample: without it, chance would choose one of several equal helpers and
-/// throw the others away.
-fn descend(weights: &mut [f32], mut slopes: Vec<f32>, loss: f64, prior: &[f32], pull: f32) {
-    let loss = (loss as f32).max(f32::MIN_POSITIVE);
-    slopes.iter_mut().for_each(|slope| *slope /= loss);
-    simplex::mirror_step(weights, &slopes, RATE, prior, pull);
+/// A search for the weights of a participant and those who don't compete with it that its
+/// validation data likes best, from the share of each one's samples on.
+struct Search {
+    members: Vec<usize>,
+    prior: Vec<f32>,
+    weights: Vec<f32>,
 }
 
-/// The weights of a participant and those who don't compete with it that its validation
-/// data likes best, each with its prior, the share of its samples. `look` gives the
-/// validation loss of some weights and its slope by each.
-fn search(
-    federation: &Federation<'_>,
-    to: usize,
-    steps: usize,
-    pull: f32,
-    mut look: impl FnMut(&[usize], &[f32]) -> Result<(f64, Vec<f32>), FederateError>,
-) -> Result<Vec<Weighed>, FederateError> {
-    let members = candidates(federation, to);
-    let prior = by_samples(federation, &members);
-    let mut weights = prior.clone();
-    for _ in 0..steps {
-        let (loss, slopes) = look(&members, &weights)?;
-        descend(&mut weights, slopes, loss, &prior, pull);
+impl Search {
+    fn new(federation: &Federation<'_>, to: usize) -> Self {
+        let members = candidates(federation, to);
+        let prior = by_samples(federation, &members);
+        Self { members, weights: prior.clone(), prior }
     }
-    let weighed = members.into_iter().zip(weights.into_iter().zip(prior));
-    Ok(weighed
-        .map(|(member, (weight, prior))| Weighed {
-            member,
-            weight: f64::from(weight),
-            prior: f64::from(prior),
-        })
-        .collect())
-}
 
-/// What a search found for one of those it weighed.
-struct Weighed {
-    member: usize,
-    weight: f64,
-    prior: f64,
+    /// One step towards a smaller logarithm of the loss: in that, a slope means the same for
+    /// every task, whatever its targets are measured in.
+    ///
+    /// `pull` says how strongly weights are drawn to the prior, the sample counts. Validation
+    /// data is a small sample: without it, chance would choose one of several equal helpers
+    /// and throw the others away.
+    fn step(&mut self, loss: f64, mut slopes: Vec<f32>, pull: f32) {
+        let loss = (loss as f32).max(f32::MIN_POSITIVE);
+        slopes.iter_mut().for_each(|slope| *slope /= loss);
+        simplex::mirror_step(&mut self.weights, &slopes, RATE, &self.prior, pull);
+    }
+
+    /// Who has which weight.
+    fn weights(&self) -> impl Iterator<Item = (usize, f32)> {
+        self.members.iter().copied().zip(self.weights.iter().copied())
+    }
 }
 
 /// The graph of these benefits, given for each participant as (helper, value); what is 0 or

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::{
     FederateError, Federation,
     estimate::{Estimator, JointHypernetwork, Measured, Mixture, agreement},
-    train::{Averaging, Correction, Effort, Hypernetworks, Mixing, Trainer, Weights},
+    train::{Averaging, Correction, Effort, Hypernetworks, Mixing, Trainer},
 };
 
 pub use paper::Setting;
@@ -88,24 +88,33 @@ impl Method {
         }
     }
 
-    fn trainer(self) -> Box<dyn Trainer> {
-        let averaging = |correction| Box::new(Averaging { local_steps: LOCAL_STEPS, correction });
+    /// The trainers among which validation data chooses, the usual one first, each with what
+    /// sets it apart.
+    fn trainers(self) -> Vec<(String, Box<dyn Trainer>)> {
+        let averaging = |correction| -> Box<dyn Trainer> {
+            Box::new(Averaging { local_steps: LOCAL_STEPS, correction })
+        };
+        let only = |trainer| vec![(String::new(), trainer)];
         match self {
-            Self::Local | Self::FedAvg => averaging(Correction::None),
-            Self::FedProx => averaging(Correction::Proximal { pull: 0.01 }),
-            Self::Scaffold => averaging(Correction::ControlVariates),
-            Self::Ce | Self::Hypernetworks => Box::new(Hypernetworks::default()),
-            Self::Mixing => Box::new(Mixing {
-                local_steps: LOCAL_STEPS,
-                weights: Weights::Samples,
-                against_drift: true,
-            }),
+            Self::Local | Self::FedAvg => only(averaging(Correction::None)),
+            Self::FedProx => PULLS
+                .iter()
+                .map(|&pull| (format!("pull {pull}"), averaging(Correction::Proximal { pull })))
+                .collect(),
+            Self::Scaffold => only(averaging(Correction::ControlVariates)),
+            Self::Ce | Self::Hypernetworks => only(Box::<Hypernetworks>::default()),
+            Self::Mixing => {
+                only(Box::new(Mixing { local_steps: LOCAL_STEPS, ..Mixing::default() }))
+            }
         }
     }
 }
 
 /// Steps between two exchanges, for every method that has such.
 const LOCAL_STEPS: usize = 10;
+
+/// How strongly `FedProx` may pull: the values that its authors tried, the usual one first.
+const PULLS: [f32; 4] = [0.01, 0.001, 0.1, 1.0];
 
 /// Where benefits come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +150,7 @@ impl Source {
 pub struct Experiment {
     /// Which of the paper's settings.
     pub setting: Setting,
-    /// How many federations, drawn with the seeds 101, 102, ….
+    /// How many federations, drawn with the seeds 401, 402, ….
     pub seeds: u64,
     /// Gradients for each participant and method.
     pub evaluations: usize,
@@ -162,12 +171,12 @@ const CHOICE_SEEDS: [u64; 2] = [98, 99];
 
 /// The seed before those in the table. (Those below were looked at while this program was
 /// written.)
-const BEFORE_FIRST_SEED: u64 = 100;
+const BEFORE_FIRST_SEED: u64 = 400;
 
 impl Experiment {
     /// The usual budget and choice.
     pub fn new(setting: Setting, seeds: u64) -> Self {
-        let rates = [0.003, 0.01, 0.03];
+        let rates = [0.003, 0.01, 0.03, 0.1];
         let decays = [0.0, 0.001];
         let rules = rates
             .iter()
@@ -183,6 +192,8 @@ pub struct MethodResult {
     pub method: Method,
     /// The rule that validation data chose.
     pub rule: Rule,
+    /// What sets the trainer that it chose apart; empty where there was no choice.
+    pub trainer: String,
     /// The test metric, for each seed that of each participant.
     pub cells: Vec<Vec<f64>>,
     /// The plan of each seed.
@@ -234,91 +245,87 @@ impl Experiment {
         let competing = self.setting.competing();
         // With one rule there is nothing to choose.
         let choice_seeds: &[u64] = if self.rules.len() > 1 { &CHOICE_SEEDS } else { &[] };
-        let count = Method::ALL.len();
-        let seeds: Vec<u64> = choice_seeds
-            .iter()
-            .copied()
-            .chain((1..=self.seeds).map(|at| BEFORE_FIRST_SEED + at))
-            .collect();
+        let seeds = (1..=self.seeds).map(|at| BEFORE_FIRST_SEED + at);
+        let seeds: Vec<u64> = choice_seeds.iter().copied().chain(seeds).collect();
+        let more_trainers: usize =
+            Method::ALL.iter().map(|method| method.trainers().len() - 1).sum();
         let total = seeds.len() * (2 + usize::from(self.measure))
-            + count * self.rules.len() * choice_seeds.len()
-            + count * self.seeds as usize;
+            + (Method::ALL.len() * self.rules.len() + more_trainers) * choice_seeds.len()
+            + Method::ALL.len() * self.seeds as usize;
         let done = AtomicUsize::new(0);
         let tick = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
 
-        let data = seeds
+        let mut grounds = seeds
             .par_iter()
-            .map(|&seed| self.learners(&competing, seed))
+            .map(|&seed| {
+                let learners = self.learners(&competing, seed)?;
+                let estimates = self.estimate(&competing, &learners, seed, &tick)?;
+                Ok(Ground { learners, estimates })
+            })
             .collect::<Result<Vec<_>, _>>()?;
-        let estimates = seeds
-            .par_iter()
-            .zip(&data)
-            .map(|(&seed, data)| self.estimate(&competing, data, seed, &tick))
-            .collect::<Result<Vec<_>, _>>()?;
+        let table_grounds = grounds.split_off(choice_seeds.len());
+        let chosen = self.choose(&competing, &grounds, &tick);
 
-        let trials: Vec<(Method, Rule)> = Method::ALL
+        let tasks: Vec<(Trial, &Ground)> = chosen
             .iter()
-            .flat_map(|&method| self.rules.iter().map(move |&rule| (method, rule)))
+            .flat_map(|&trial| table_grounds.iter().map(move |ground| (trial, ground)))
             .collect();
-        let losses: Vec<f64> = trials
+        let runs: Vec<Run> = tasks
             .par_iter()
-            .map(|&(method, rule)| {
-                let losses = (0..choice_seeds.len()).map(|at| {
-                    let run = self.run_once(&competing, &data[at], &estimates[at], method, rule);
-                    tick();
-                    // A rule with which training diverges is no choice.
-                    run.map_or(f64::INFINITY, |run| run.validation)
-                });
-                losses.sum()
-            })
-            .collect();
-        let chosen: Vec<Rule> = losses
-            .chunks_exact(self.rules.len())
-            .map(|losses| {
-                let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
-                self.rules[best.unwrap_or(0)]
-            })
-            .collect();
-
-        let tasks: Vec<(usize, usize)> = (0..count)
-            .flat_map(|method| (choice_seeds.len()..seeds.len()).map(move |seed| (method, seed)))
-            .collect();
-        let runs = tasks
-            .par_iter()
-            .map(|&(method, at)| {
-                let (data, estimates) = (&data[at], &estimates[at]);
-                let run =
-                    self.run_once(&competing, data, estimates, Method::ALL[method], chosen[method]);
+            .map(|&(trial, ground)| {
+                let run = self.run_once(&competing, ground, trial);
                 tick();
                 run
             })
-            .collect::<Result<Vec<Run>, _>>()?;
-        let methods = runs
-            .chunks_exact(self.seeds as usize)
-            .zip(Method::ALL)
-            .zip(&chosen)
-            .map(|((runs, method), &rule)| {
-                let mean = |value: fn(&Run) -> usize| {
-                    runs.iter().map(value).sum::<usize>() as f64 / runs.len() as f64
-                };
-                MethodResult {
-                    method,
-                    rule,
-                    cells: runs.iter().map(|run| run.test.clone()).collect(),
-                    plans: runs.iter().map(|run| run.usage.clone()).collect(),
-                    evaluations: mean(|run| run.evaluations),
-                    estimation: mean(|run| run.estimation),
-                }
-            })
-            .collect();
+            .collect::<Result<_, _>>()?;
+        let results = runs.chunks_exact(self.seeds as usize).zip(&chosen);
         Ok(Results {
             setting: self.setting,
             competing,
             budget: self.evaluations,
             rules: self.rules.len(),
-            estimates: estimates.into_iter().skip(choice_seeds.len()).collect(),
-            methods,
+            methods: results.map(|(runs, &trial)| method_result(trial, runs)).collect(),
+            estimates: table_grounds.into_iter().map(|ground| ground.estimates).collect(),
         })
+    }
+
+    /// For each method what validation data likes best: first among the rules, then with
+    /// that rule among the trainers.
+    fn choose(
+        &self,
+        competing: &CompetingGraph,
+        grounds: &[Ground],
+        tick: &(dyn Fn() + Sync),
+    ) -> Vec<Trial> {
+        let best = |trials: Vec<Trial>| -> Vec<(Trial, f64)> {
+            trials
+                .into_par_iter()
+                .map(|trial| {
+                    let losses = grounds.iter().map(|ground| {
+                        let run = self.run_once(competing, ground, trial);
+                        tick();
+                        // What makes training diverge is no choice.
+                        run.map_or(f64::INFINITY, |run| run.validation)
+                    });
+                    (trial, losses.sum())
+                })
+                .collect()
+        };
+        let least = |of: &[(Trial, f64)]| of.iter().min_by(|a, b| a.1.total_cmp(&b.1)).copied();
+        let usual = |method| self.rules.iter().map(move |&rule| Trial { method, rule, trainer: 0 });
+        let tried = best(Method::ALL.iter().flat_map(|&method| usual(method)).collect());
+        let chosen = tried.chunks_exact(self.rules.len()).filter_map(least);
+        if grounds.is_empty() {
+            return chosen.map(|(trial, _)| trial).collect();
+        }
+        chosen
+            .map(|(trial, loss)| {
+                let others = 1..trial.method.trainers().len();
+                let mut tried = vec![(trial, loss)];
+                tried.extend(best(others.map(|trainer| Trial { trainer, ..trial }).collect()));
+                least(&tried).map_or(trial, |(trial, _)| trial)
+            })
+            .collect()
     }
 
     fn learners(
@@ -362,11 +369,12 @@ impl Experiment {
     fn run_once(
         &self,
         competing: &CompetingGraph,
-        data: &[NativeLearner],
-        estimates: &Estimates,
-        method: Method,
-        rule: Rule,
+        ground: &Ground,
+        trial: Trial,
     ) -> Result<Run, FederateError> {
+        let Trial { method, trainer, rule } = trial;
+        let Ground { learners: data, estimates } = ground;
+        let trainer = &method.trainers()[trainer].1;
         let federation = federation(competing, data, estimates.seed)?;
         let nothing = BenefitGraph::builder(competing.participants()).build();
         let found = estimates.benefits.iter().find(|found| Some(found.0) == method.source());
@@ -374,7 +382,8 @@ impl Experiment {
             found.map_or((&nothing, 0), |(_, benefit, spent)| (benefit, *spent));
         let usage = method.plan(competing, benefit).usage;
         let evaluations = self.evaluations.saturating_sub(estimation);
-        let models = method.trainer().train(&federation, &usage, Effort { evaluations, rule })?;
+        let models =
+            trainer.train(&federation, &usage, Effort { evaluations, rule, batch: None })?;
         let measure = |part: Part| {
             models.iter().enumerate().map(move |(a, model)| federation_metric(data, a, part, model))
         };
@@ -394,6 +403,36 @@ impl Experiment {
 /// squared errors it never is.
 fn federation_metric(data: &[NativeLearner], a: usize, part: Part, model: &[f32]) -> f64 {
     data[a].metric(part, model).unwrap_or(f64::NAN)
+}
+
+/// One federation, and what was estimated there.
+struct Ground {
+    learners: Vec<NativeLearner>,
+    estimates: Estimates,
+}
+
+/// A method with what can be chosen for it.
+#[derive(Clone, Copy)]
+struct Trial {
+    method: Method,
+    rule: Rule,
+    /// Which of the method's trainers.
+    trainer: usize,
+}
+
+fn method_result(trial: Trial, runs: &[Run]) -> MethodResult {
+    let mean =
+        |value: fn(&Run) -> usize| runs.iter().map(value).sum::<usize>() as f64 / runs.len() as f64;
+    let (trainer, _) = trial.method.trainers().swap_remove(trial.trainer);
+    MethodResult {
+        method: trial.method,
+        rule: trial.rule,
+        trainer,
+        cells: runs.iter().map(|run| run.test.clone()).collect(),
+        plans: runs.iter().map(|run| run.usage.clone()).collect(),
+        evaluations: mean(|run| run.evaluations),
+        estimation: mean(|run| run.estimation),
+    }
 }
 
 /// What one run gives.

@@ -4,9 +4,13 @@
 //! in its group trains alone, so on a graph without edges this is Local.
 
 use fedcompetitors_graphs::{Reachability, UsageGraph};
-use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
+use fedcompetitors_learn::kernels;
+use rayon::prelude::*;
 
-use super::{Effort, Keeper, LOOK, Trainer};
+use super::{
+    Effort, LOOK, Trainer, by_samples,
+    local::{Local, each},
+};
 use crate::{FederateError, Federation};
 
 /// What keeps local steps from drifting apart.
@@ -49,8 +53,11 @@ impl Trainer for Averaging {
         effort: Effort,
     ) -> Result<Vec<Vec<f32>>, FederateError> {
         let mut models: Vec<Vec<f32>> = vec![Vec::new(); federation.len()];
-        for group in groups(usage) {
-            for (participant, model) in self.train_group(federation, &group, effort)? {
+        let groups = groups(usage);
+        let trained: Vec<_> =
+            groups.par_iter().map(|group| self.train_group(federation, group, effort)).collect();
+        for group in trained {
+            for (participant, model) in group? {
                 models[participant] = model;
             }
         }
@@ -74,14 +81,11 @@ fn groups(usage: &UsageGraph) -> Vec<Vec<usize>> {
     groups
 }
 
-/// What a participant has while it trains.
-struct Local {
-    participant: usize,
+/// A member of a group.
+struct Member {
+    local: Local,
     /// Its part in the mean.
     weight: f32,
-    parameters: Vec<f32>,
-    optimizer: Optimizer,
-    keeper: Keeper,
     /// The sum of this round's gradients, and its control variate.
     gradients: Vec<f32>,
     control: Vec<f32>,
@@ -95,22 +99,14 @@ impl Averaging {
         effort: Effort,
     ) -> Result<Vec<(usize, Vec<f32>)>, FederateError> {
         let shared = federation.shared();
-        let samples = |&a: &usize| federation.learner(a).samples(Part::Training) as f32;
-        let total: f32 = group.iter().map(samples).sum();
-        let (rule, decay) = without_decay(effort.rule);
-        let mut locals: Vec<Local> = group
+        let mut members: Vec<Member> = group
             .iter()
-            .map(|&participant| {
-                let parameters = federation.initial(participant);
-                Local {
-                    participant,
-                    weight: samples(&participant) / total,
-                    optimizer: Optimizer::new(rule, parameters.len()),
-                    keeper: Keeper::new(participant),
-                    gradients: vec![0.0; shared],
-                    control: vec![0.0; shared],
-                    parameters,
-                }
+            .zip(by_samples(federation, group))
+            .map(|(&participant, weight)| Member {
+                local: Local::new(federation, participant, effort),
+                weight,
+                gradients: vec![0.0; shared],
+                control: vec![0.0; shared],
             })
             .collect();
         let alone = group.len() == 1;
@@ -120,62 +116,59 @@ impl Averaging {
         let (mut done, mut looked) = (0, 0);
         while done < effort.evaluations {
             let steps = local_steps.min(effort.evaluations - done);
-            for local in &mut locals {
-                self.round(federation, local, &common, &common_control, steps, decay)?;
-            }
+            each(&mut members, |member| {
+                self.round(federation, member, &common, &common_control, steps)
+            })?;
             done += steps;
             if !alone {
                 common.fill(0.0);
-                for local in &locals {
-                    kernels::add_scaled(&mut common, local.weight, &local.parameters[..shared]);
+                for Member { local, weight, .. } in &members {
+                    kernels::add_scaled(&mut common, *weight, &local.parameters[..shared]);
                 }
-                for local in &mut locals {
-                    local.parameters[..shared].copy_from_slice(&common);
+                for member in &mut members {
+                    member.local.parameters[..shared].copy_from_slice(&common);
                 }
                 if self.correction == Correction::ControlVariates {
-                    update_controls(&mut locals, &mut common_control, steps);
+                    update_controls(&mut members, &mut common_control, steps);
                 }
             }
             if done >= looked + LOOK || done >= effort.evaluations {
                 looked = done;
-                for local in &mut locals {
-                    local.keeper.offer(federation, &local.parameters)?;
-                }
+                each(&mut members, |member| member.local.look(federation))?;
             }
         }
-        Ok(locals.into_iter().map(|local| (local.participant, local.keeper.best())).collect())
+        let kept = |member: Member| (member.local.participant, member.local.keeper.kept());
+        Ok(members.into_iter().map(kept).collect())
     }
 
     /// Local steps from the common model.
     fn round(
         &self,
         federation: &Federation<'_>,
-        local: &mut Local,
+        member: &mut Member,
         common: &[f32],
         common_control: &[f32],
         steps: usize,
-        decay: f32,
     ) -> Result<(), FederateError> {
         let shared = common.len();
-        local.gradients.fill(0.0);
-        let mut gradient = vec![0.0; local.parameters.len()];
+        let Member { local, gradients, control, .. } = member;
+        gradients.fill(0.0);
         for _ in 0..steps {
-            let parameters = &local.parameters;
-            federation.gradient(local.participant, Part::Training, parameters, &mut gradient)?;
-            kernels::add_scaled(&mut gradient, decay, parameters);
-            match self.correction {
-                Correction::None => {}
-                Correction::Proximal { pull } => {
-                    kernels::add_scaled(&mut gradient[..shared], pull, &parameters[..shared]);
-                    kernels::add_scaled(&mut gradient[..shared], -pull, common);
+            local.step(federation, |gradient, parameters| {
+                let gradient = &mut gradient[..shared];
+                match self.correction {
+                    Correction::None => {}
+                    Correction::Proximal { pull } => {
+                        kernels::add_scaled(gradient, pull, &parameters[..shared]);
+                        kernels::add_scaled(gradient, -pull, common);
+                    }
+                    Correction::ControlVariates => {
+                        kernels::add_scaled(gradients, 1.0, gradient);
+                        kernels::add_scaled(gradient, 1.0, common_control);
+                        kernels::add_scaled(gradient, -1.0, control);
+                    }
                 }
-                Correction::ControlVariates => {
-                    kernels::add_scaled(&mut local.gradients, 1.0, &gradient[..shared]);
-                    kernels::add_scaled(&mut gradient[..shared], 1.0, common_control);
-                    kernels::add_scaled(&mut gradient[..shared], -1.0, &local.control);
-                }
-            }
-            local.optimizer.step(&mut local.parameters, &gradient, 1.0);
+            })?;
         }
         Ok(())
     }
@@ -184,19 +177,11 @@ impl Averaging {
 /// Each control variate becomes the mean of its participant's gradients along the round;
 /// the common one is their mean, weighted as the models are. (For plain gradient descent
 /// this is the second of the two updates in the literature, `cᵢ − c + (x − yᵢ) / (K η)`.)
-fn update_controls(locals: &mut [Local], common_control: &mut [f32], steps: usize) {
+fn update_controls(members: &mut [Member], common_control: &mut [f32], steps: usize) {
     common_control.fill(0.0);
-    for local in locals {
-        local.control.copy_from_slice(&local.gradients);
-        kernels::scale(&mut local.control, 1.0 / steps as f32);
-        kernels::add_scaled(common_control, local.weight, &local.control);
-    }
-}
-
-/// The rule and, apart from it, its decay.
-pub(super) fn without_decay(rule: Rule) -> (Rule, f32) {
-    match rule {
-        Rule::Sgd { rate, momentum, decay } => (Rule::Sgd { rate, momentum, decay: 0.0 }, decay),
-        Rule::Adam { rate, decay } => (Rule::Adam { rate, decay: 0.0 }, decay),
+    for member in members {
+        member.control.copy_from_slice(&member.gradients);
+        kernels::scale(&mut member.control, 1.0 / steps as f32);
+        kernels::add_scaled(common_control, member.weight, &member.control);
     }
 }

@@ -6,10 +6,15 @@
 //! simulations and for coordinators who compute on data they are trusted with;
 //! [`Mixing`](super::Mixing) is for everybody else.
 
-use fedcompetitors_graphs::{UsageGraph, bits::ones};
+use fedcompetitors_graphs::{UsageGraph, bits::ones, random::Stream};
 use fedcompetitors_learn::{Hypernetwork, Part, kernels, simplex};
+use rayon::prelude::*;
 
-use super::{Effort, Keeper, LOOK, Trainer, average::without_decay};
+use super::{
+    Effort, Keeper, LOOK, Trainer, is_clearly_less,
+    local::{Batches, without_decay},
+    trial_steps,
+};
 use crate::{FederateError, Federation};
 
 /// Training with a hypernetwork for each participant.
@@ -21,11 +26,14 @@ pub struct Hypernetworks {
     pub ray_rate: f32,
     /// Steps on the weights between two on the ray.
     pub ray_every: usize,
+    /// Hundredths of the budget for which everybody first trains alone, to see later whether
+    /// its collaborators do it good: whoever was clearly better off goes on alone.
+    pub trial_percent: usize,
 }
 
 impl Default for Hypernetworks {
     fn default() -> Self {
-        Self { hidden: 100, ray_rate: 0.01, ray_every: 10 }
+        Self { hidden: 100, ray_rate: 0.01, ray_every: 10, trial_percent: 3 }
     }
 }
 
@@ -43,13 +51,15 @@ impl Trainer for Hypernetworks {
         usage: &UsageGraph,
         effort: Effort,
     ) -> Result<Vec<Vec<f32>>, FederateError> {
-        (0..federation.len())
+        let models: Vec<_> = (0..federation.len())
+            .into_par_iter()
             .map(|owner| {
                 let mut members = vec![owner];
                 members.extend(ones(usage.collaborators(owner)));
-                self.train_one(federation, &members, effort)
+                self.train_one(federation, members, effort)
             })
-            .collect()
+            .collect();
+        models.into_iter().collect()
     }
 }
 
@@ -58,44 +68,109 @@ impl Hypernetworks {
     fn train_one(
         &self,
         federation: &Federation<'_>,
-        members: &[usize],
+        members: Vec<usize>,
         effort: Effort,
     ) -> Result<Vec<f32>, FederateError> {
-        let owner = members[0];
-        let shared = federation.shared();
+        let trial = trial_steps(self.trial_percent, effort.evaluations);
+        if members.len() == 1 || trial == 0 {
+            let mut only = Personal::new(self, federation, members, effort);
+            only.train(federation, effort.evaluations)?;
+            return Ok(only.keeper.kept());
+        }
+        let mut chosen = Personal::new(self, federation, vec![members[0]], effort);
+        let mut other = Personal::new(self, federation, members, effort);
+        chosen.train(federation, trial)?;
+        other.train(federation, trial)?;
+        if !is_clearly_less(chosen.keeper.loss(), other.keeper.loss()) {
+            std::mem::swap(&mut chosen, &mut other);
+        }
+        chosen.train(federation, effort.evaluations - 2 * trial)?;
+        let best = if other.keeper.loss() < chosen.keeper.loss() { other } else { chosen };
+        Ok(best.keeper.kept())
+    }
+}
+
+/// A participant's hypernetwork while it learns.
+struct Personal {
+    settings: Hypernetworks,
+    /// The owner first.
+    members: Vec<usize>,
+    batches: Vec<Batches>,
+    ray: Vec<f32>,
+    network: Hypernetwork,
+    decay: f32,
+    keeper: Keeper,
+    model: Vec<f32>,
+    gradient: Vec<f32>,
+    stream: Stream,
+    steps: usize,
+}
+
+impl Personal {
+    fn new(
+        settings: &Hypernetworks,
+        federation: &Federation<'_>,
+        members: Vec<usize>,
+        effort: Effort,
+    ) -> Self {
+        let (owner, shared) = (members[0], federation.shared());
         let (rule, decay) = without_decay(effort.rule);
         let mut stream = federation.stream("personal hypernetwork", owner);
-        let mut network = Hypernetwork::new(members.len(), self.hidden, shared, rule, &mut stream);
-        let initial = federation.initial(owner);
-        network.start_from(&initial[..shared], VARIATION);
-        let mut ray = by_samples(federation, members);
-        let mut keeper = Keeper::new(owner);
-        let mut model = initial;
-        let mut gradient = vec![0.0; model.len()];
-        for step in 0..effort.evaluations {
-            let on_ray = members.len() > 1 && step % (self.ray_every + 1) == self.ray_every;
-            network.make(&ray, &mut model[..shared]);
-            if on_ray {
-                federation.gradient(owner, Part::Validation, &model, &mut gradient)?;
-                let slope = network.ray_gradient(&ray, &gradient[..shared]);
-                kernels::add_scaled(&mut ray, -self.ray_rate, &slope);
-                simplex::project(&mut ray);
-            } else {
-                // One member, drawn by the ray, stands for the ray-weighted sum of all: the
-                // same gradient on average, at the price of one.
-                let member = members[drawn(&ray, stream.unit() as f32)];
-                federation.gradient(member, Part::Training, &model, &mut gradient)?;
-                kernels::add_scaled(&mut gradient[..shared], decay, &model[..shared]);
-                network.step(&ray, &gradient[..shared], 1.0);
-            }
-            if step % LOOK == LOOK - 1 {
-                network.make(&ray, &mut model[..shared]);
-                keeper.offer(federation, &model)?;
+        let mut network =
+            Hypernetwork::new(members.len(), settings.hidden, shared, rule, &mut stream);
+        let model = federation.initial(owner);
+        network.start_from(&model[..shared], VARIATION);
+        let batches = members.iter().map(|&a| Batches::new(federation, a, effort.batch));
+        Self {
+            settings: *settings,
+            batches: batches.collect(),
+            ray: by_samples(federation, &members),
+            members,
+            network,
+            decay,
+            keeper: Keeper::new(owner),
+            gradient: vec![0.0; model.len()],
+            model,
+            stream,
+            steps: 0,
+        }
+    }
+
+    /// So many steps more.
+    fn train(&mut self, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
+        let shared = federation.shared();
+        for left in (0..steps).rev() {
+            self.step(federation)?;
+            self.steps += 1;
+            if self.steps.is_multiple_of(LOOK) || left == 0 {
+                self.network.make(&self.ray, &mut self.model[..shared]);
+                self.keeper.offer(federation, &self.model)?;
             }
         }
-        network.make(&ray, &mut model[..shared]);
-        keeper.offer(federation, &model)?;
-        Ok(keeper.best())
+        Ok(())
+    }
+
+    /// A step on the ray now and then, on the weights else.
+    fn step(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+        let (owner, shared) = (self.members[0], federation.shared());
+        let Self { settings, members, ray, network, model, gradient, .. } = self;
+        network.make(ray, &mut model[..shared]);
+        let turn = settings.ray_every + 1;
+        if members.len() > 1 && self.steps % turn == turn - 1 {
+            federation.gradient(owner, Part::Validation, model, gradient)?;
+            let slope = network.ray_gradient(ray, &gradient[..shared]);
+            kernels::add_scaled(ray, -settings.ray_rate, &slope);
+            simplex::project(ray);
+        } else {
+            // One member, drawn by the ray, stands for the ray-weighted sum of all: the
+            // same gradient on average, at the price of one.
+            let member = drawn(ray, self.stream.unit() as f32);
+            let batch = self.batches[member].next();
+            federation.gradient_on(members[member], Part::Training, batch, model, gradient)?;
+            kernels::add_scaled(&mut gradient[..shared], self.decay, &model[..shared]);
+            network.step(ray, &gradient[..shared]);
+        }
+        Ok(())
     }
 }
 

@@ -1,38 +1,65 @@
-//! Keeps what a participant's own validation data likes best.
+//! Keeps what a participant's own validation data likes.
 
-use fedcompetitors_learn::Part;
+use fedcompetitors_learn::{Part, kernels};
 
 use crate::{FederateError, Federation};
 
+/// How much of a mean the newest model makes up.
+const NEWEST: f32 = 0.5;
+
+/// By how much of a standard error a loss may lie above the least and still be as good.
+const TOLERANCE: f64 = 0.5;
+
 /// The best model of a participant so far.
+///
+/// Validation data may be few samples, and of many models on a bumpy way it would like one
+/// for no reason but chance. So running means of the models are looked at, and the last of
+/// those is kept whose loss can hardly be told from the least.
 pub struct Keeper {
     participant: usize,
+    mean: Vec<f32>,
+    least: f64,
     loss: f64,
-    parameters: Vec<f32>,
+    kept: Vec<f32>,
 }
 
 impl Keeper {
     /// Nothing kept yet.
     pub fn new(participant: usize) -> Self {
-        Self { participant, loss: f64::INFINITY, parameters: Vec::new() }
+        let none = f64::INFINITY;
+        Self { participant, mean: Vec::new(), least: none, loss: none, kept: Vec::new() }
     }
 
-    /// Keeps these parameters if they are better than what there was.
+    /// Keeps the mean that ends with these parameters if nothing before was clearly better.
     ///
     /// # Errors
-    /// If their loss is no number.
+    /// If its loss is no number.
     pub fn offer(
         &mut self,
         federation: &Federation<'_>,
         parameters: &[f32],
     ) -> Result<(), FederateError> {
-        let loss = federation.loss(self.participant, Part::Validation, parameters)?;
-        if loss < self.loss {
+        if self.mean.is_empty() {
+            self.mean.extend_from_slice(parameters);
+        } else {
+            kernels::scale(&mut self.mean, 1.0 - NEWEST);
+            kernels::add_scaled(&mut self.mean, NEWEST, parameters);
+        }
+        let loss = federation.loss(self.participant, Part::Validation, &self.mean)?;
+        let samples = federation.learner(self.participant).samples(Part::Validation);
+        // A mean of so many losses is off by about this part of itself.
+        let error = 1.0 / (samples.max(1) as f64).sqrt();
+        self.least = self.least.min(loss);
+        if loss <= self.least + TOLERANCE * error * self.least.abs() {
             self.loss = loss;
-            self.parameters.clear();
-            self.parameters.extend_from_slice(parameters);
+            self.kept.clone_from(&self.mean);
         }
         Ok(())
+    }
+
+    /// The least validation loss on the way.
+    pub fn least(&self) -> f64 {
+        self.least
     }
 
     /// The validation loss of what was kept.
@@ -41,7 +68,7 @@ impl Keeper {
     }
 
     /// What was kept.
-    pub fn best(self) -> Vec<f32> {
-        self.parameters
+    pub fn kept(self) -> Vec<f32> {
+        self.kept
     }
 }

@@ -1,11 +1,12 @@
 //! How models are trained once it is decided who learns from whom.
 //!
 //! Every trainer spends gradients from the same purse, begins from the same parameters and
-//! gives each participant the model that its own validation data liked best on the way.
+//! gives each participant what its own validation data liked best on the way.
 
 mod average;
 mod hypernetwork;
 mod keeper;
+mod local;
 mod mixing;
 
 use fedcompetitors_graphs::UsageGraph;
@@ -17,7 +18,8 @@ pub use average::{Averaging, Correction};
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::by_samples;
 pub(crate) use keeper::Keeper;
-pub use mixing::{Mixing, Weights};
+pub(crate) use local::each;
+pub use mixing::{Mixed, Mixing, Weights};
 
 /// How far to go and how fast.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Effort {
     /// How parameters follow gradients. Its decay is taken as part of the loss, so that it
     /// means the same to every trainer.
     pub rule: Rule,
+    /// Samples for each gradient; all of them if there are not as many, or if it is not said.
+    pub batch: Option<usize>,
 }
 
 /// A way to train models along a usage graph.
@@ -48,3 +52,17 @@ pub trait Trainer: Send + Sync {
 
 /// Steps after which a participant looks at its validation data.
 pub(crate) const LOOK: usize = 20;
+
+/// How many steps of so many a trial takes: at most half, as the other half is what it is
+/// compared with.
+fn trial_steps(percent: usize, evaluations: usize) -> usize {
+    evaluations * percent.min(50) / 100
+}
+
+/// Is a validation loss less by more than the small sample that it was measured on explains?
+fn is_clearly_less(loss: f64, than: f64) -> bool {
+    loss < than - CLEARLY * than.abs()
+}
+
+/// The part of a loss that makes a clear difference.
+const CLEARLY: f64 = 0.3;

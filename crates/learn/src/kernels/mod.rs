@@ -11,10 +11,12 @@
 
 pub mod convolve;
 mod multiply;
+mod narrow;
 
 use pulp::{Arch, Simd, WithSimd};
 
 pub use multiply::{View, multiply};
+pub use narrow::{Narrow, NarrowWork};
 
 /// Defines a function that is compiled for each kind of processor. The body is an ordinary
 /// loop, which the compiler turns into that processor's vectors.
@@ -189,107 +191,34 @@ impl WithSimd for RowsTimesVector<'_> {
     }
 }
 
-/// The way back through a layer with one output that follows a bent one, in one pass: adds
-/// to the gradient of the weights, writes the gradient before the bend over the rows, and
-/// adds that up for the biases there.
-///
-/// # Panics
-/// If the sizes don't fit.
-pub fn back_through_one_output(
-    rows: &mut [f32],
-    weights: &[f32],
-    slope: f32,
-    output_gradients: &[f32],
-    weight_gradient: &mut [f32],
-    bias_gradient: &mut [f32],
-) {
-    let width = weights.len();
-    assert_eq!(rows.len(), output_gradients.len() * width, "one output for each row");
-    assert_eq!((weight_gradient.len(), bias_gradient.len()), (width, width), "one sum a column");
-    Arch::new().dispatch(BackThroughOne {
-        rows,
-        weights,
-        slope,
-        output_gradients,
-        weight_gradient,
-        bias_gradient,
-    });
-}
-
-struct BackThroughOne<'a> {
-    rows: &'a mut [f32],
-    weights: &'a [f32],
-    slope: f32,
-    output_gradients: &'a [f32],
-    weight_gradient: &'a mut [f32],
-    bias_gradient: &'a mut [f32],
-}
-
-/// Vectors of columns whose sums stay in registers while the rows go by.
-const WIDE: usize = 4;
-
-impl WithSimd for BackThroughOne<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let width = self.weights.len();
-        let block = WIDE * S::F32_LANES;
-        let mut first = 0;
-        while first < width {
-            if width - first >= block {
-                self.columns::<S, WIDE>(simd, first, block);
-                first += block;
-            } else {
-                let lanes = S::F32_LANES.min(width - first);
-                self.columns::<S, 1>(simd, first, lanes);
-                first += lanes;
+kernel! {
+    /// For a matrix that a row is multiplied by, given the gradient by each of its products:
+    /// adds the gradient by the row, and writes the gradient by the matrix.
+    pub fn back_through_product<'a>(
+        matrix: &'a [f32],
+        slopes: &'a [f32],
+        row: &'a [f32],
+        back: &'a mut [f32],
+        gradient: &'a mut [f32],
+    ) {
+        let lines = matrix.chunks_exact(row.len()).zip(gradient.chunks_exact_mut(row.len()));
+        for ((weights, gradient), slope) in lines.zip(slopes) {
+            for (back, weight) in back.iter_mut().zip(weights) {
+                *back += slope * weight;
+            }
+            for (gradient, value) in gradient.iter_mut().zip(row) {
+                *gradient = slope * value;
             }
         }
     }
 }
 
-impl BackThroughOne<'_> {
-    /// `count` columns from `first` on: whole vectors, or part of one.
-    #[inline(always)]
-    fn columns<S: Simd, const VECTORS: usize>(&mut self, simd: S, first: usize, count: usize) {
-        // Whole vectors where there are several; part of one at the end.
-        let load = |values: &[f32]| match S::as_simd_f32s(values).0.first_chunk() {
-            Some(vectors) => *vectors,
-            None => [simd.partial_load_f32s(values); VECTORS],
-        };
-        let store =
-            |values: &mut [f32], vectors: [S::f32s; VECTORS]| match S::as_mut_simd_f32s(values)
-                .0
-                .first_chunk_mut()
-            {
-                Some(values) => *values = vectors,
-                None => simd.partial_store_f32s(values, vectors[0]),
-            };
-        let part = first..first + count;
-        let weights = load(&self.weights[part.clone()]);
-        let mut weight_sums = load(&self.weight_gradient[part.clone()]);
-        let mut bias_sums = load(&self.bias_gradient[part.clone()]);
-        let (zero, slope) = (simd.splat_f32s(0.0), simd.splat_f32s(self.slope));
-        let rows = self.rows.chunks_exact_mut(self.weights.len());
-        for (row, &output) in rows.zip(self.output_gradients) {
-            let output = simd.splat_f32s(output);
-            let row = &mut row[part.clone()];
-            let mut values = load(row);
-            for at in 0..VECTORS {
-                let value = values[at];
-                weight_sums[at] = simd.mul_add_f32s(output, value, weight_sums[at]);
-                let whole = simd.mul_f32s(output, weights[at]);
-                let bent = simd.mul_f32s(whole, slope);
-                let above = simd.greater_than_f32s(value, zero);
-                values[at] = simd.select_f32s(above, whole, bent);
-                bias_sums[at] = simd.add_f32s(bias_sums[at], values[at]);
-            }
-            store(row, values);
-        }
-        store(&mut self.weight_gradient[part.clone()], weight_sums);
-        store(&mut self.bias_gradient[part], bias_sums);
-    }
+/// The same number, or 0 where it is so small that it is about to lose its digits: such
+/// numbers are what a memory without new gradients fades to, they move nothing, and
+/// processors take a hundred times as long for them.
+#[inline(always)]
+fn normal(value: f32) -> f32 {
+    if value.abs() < 1e-36 { 0.0 } else { value }
 }
 
 kernel! {
@@ -304,7 +233,7 @@ kernel! {
         decay: f32,
     ) {
         for ((parameter, gradient), velocity) in parameters.iter_mut().zip(gradient).zip(velocity) {
-            *velocity = momentum * *velocity + (gradient + decay * *parameter);
+            *velocity = normal(momentum * *velocity + (gradient + decay * *parameter));
             *parameter -= rate * *velocity;
         }
     }
@@ -342,8 +271,8 @@ kernel! {
             parameters.iter_mut().zip(gradient).zip(first).zip(second)
         {
             let gradient = gradient + decay * *parameter;
-            *first = first_decay * *first + (1.0 - first_decay) * gradient;
-            *second = second_decay * *second + (1.0 - second_decay) * gradient * gradient;
+            *first = normal(first_decay * *first + (1.0 - first_decay) * gradient);
+            *second = normal(second_decay * *second + (1.0 - second_decay) * gradient * gradient);
             *parameter -= rate * *first / ((*second * second_correction).sqrt() + epsilon);
         }
     }
