@@ -3,6 +3,7 @@
 //! `cargo run --release -p fedcompetitors-bench -- selection`
 
 mod best;
+mod learning;
 mod record;
 mod selection;
 mod timing;
@@ -11,6 +12,11 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use peak_alloc::PeakAlloc;
+
+use crate::{
+    learning::Whole,
+    record::{Measurement, Row, SELECTION_COLUMNS},
+};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -36,18 +42,49 @@ enum Benchmark {
         #[arg(long, value_name = "N", default_value_t = 20)]
         instances: u64,
     },
+    /// Learning: steps and a whole experiment against the same in PyTorch.
+    Learning {
+        /// A folder to keep the raw figures in.
+        #[arg(long, value_name = "DIR")]
+        save: Option<PathBuf>,
+        /// The Python of an environment with the peer's requirements.
+        #[arg(long, value_name = "PATH")]
+        python: PathBuf,
+        /// Federations of the whole experiment.
+        #[arg(long, value_name = "N", default_value_t = 2)]
+        seeds: u64,
+        /// Gradients for each participant and method of the whole experiment.
+        #[arg(long, value_name = "N", default_value_t = 2000)]
+        evaluations: usize,
+    },
 }
 
 fn main() -> ExitCode {
-    let (name, save, measurements) = match Benchmark::parse() {
-        Benchmark::Selection { save, largest } => ("selection", save, selection::run(largest)),
-        Benchmark::Optimal { save, instances } => ("optimal", save, best::run(instances)),
-    };
-    match save.map(|folder| record::save(&folder, name, &measurements)) {
-        Some(Err(error)) => {
-            eprintln!("error: {error}\nhint: {}", error.hint());
+    match run(Benchmark::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
-        _ => ExitCode::SUCCESS,
     }
+}
+
+fn run(benchmark: Benchmark) -> Result<(), learning::Failure> {
+    let rows = |measurements: Vec<Measurement>| measurements.iter().map(Measurement::row).collect();
+    let (name, save, columns, rows): (_, _, _, Vec<Row>) = match benchmark {
+        Benchmark::Selection { save, largest } => {
+            ("selection", save, SELECTION_COLUMNS, rows(selection::run(largest)))
+        }
+        Benchmark::Optimal { save, instances } => {
+            ("optimal", save, SELECTION_COLUMNS, rows(best::run(instances)))
+        }
+        Benchmark::Learning { save, python, seeds, evaluations } => {
+            let rows = learning::run(&python, Whole { seeds, evaluations })?;
+            ("learning", save, ["what", "side", "turn", "seconds"].as_slice(), rows)
+        }
+    };
+    if let Some(folder) = save {
+        record::save(&folder, name, columns, &rows)?;
+    }
+    Ok(())
 }

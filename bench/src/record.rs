@@ -18,8 +18,30 @@ pub struct Measurement {
     pub unit: &'static str,
 }
 
-/// Keeps measurements as `NAME.csv`, with `NAME.txt` telling where they come from.
-pub fn save(folder: &Path, name: &str, measurements: &[Measurement]) -> Result<(), FileError> {
+/// The columns of measurements of selection.
+pub const SELECTION_COLUMNS: &[&str] =
+    &["what", "participants", "competing", "benefit", "repetition", "value", "unit"];
+
+/// A line of a table, as it is written.
+pub type Row = Vec<String>;
+
+impl Measurement {
+    /// As a line under [`SELECTION_COLUMNS`].
+    pub fn row(&self) -> Row {
+        vec![
+            self.what.into(),
+            self.shape.participants.to_string(),
+            self.shape.competing_density.to_string(),
+            self.shape.benefit_density.to_string(),
+            self.repetition.to_string(),
+            format!("{:e}", self.value),
+            self.unit.into(),
+        ]
+    }
+}
+
+/// Keeps rows as `NAME.csv`, with `NAME.txt` telling where they come from.
+pub fn save(folder: &Path, name: &str, columns: &[&str], rows: &[Row]) -> Result<(), FileError> {
     fs::create_dir_all(folder).map_err(|error| FileError {
         path: folder.to_owned(),
         line: None,
@@ -27,25 +49,9 @@ pub fn save(folder: &Path, name: &str, measurements: &[Measurement]) -> Result<(
     })?;
     atomically(&folder.join(format!("{name}.csv")), |writer| {
         let mut table = csv::Writer::from_writer(writer);
-        table.write_record([
-            "what",
-            "participants",
-            "competing",
-            "benefit",
-            "repetition",
-            "value",
-            "unit",
-        ])?;
-        for measurement in measurements {
-            table.write_record([
-                measurement.what,
-                &measurement.shape.participants.to_string(),
-                &measurement.shape.competing_density.to_string(),
-                &measurement.shape.benefit_density.to_string(),
-                &measurement.repetition.to_string(),
-                &format!("{:e}", measurement.value),
-                measurement.unit,
-            ])?;
+        table.write_record(columns)?;
+        for row in rows {
+            table.write_record(row)?;
         }
         table.flush()
     })?;

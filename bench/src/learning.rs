@@ -1,0 +1,202 @@
+//! Learning against the same steps in PyTorch (`bench/peers/pytorch`), turn and turn about in
+//! one run: both on two threads, each waiting while the other works.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::Arc,
+};
+
+use fedcompetitors_federate::{
+    Federation,
+    estimate::JointHypernetwork,
+    experiment::{Experiment, Setting},
+};
+use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
+use fedcompetitors_learn::{
+    Cnn, Learner, Loss, Metric, NativeLearner, Rule, Samples, Targets, synthetic::Synthetic,
+};
+
+use crate::{
+    record::Row,
+    timing::{best, middle, timed},
+};
+
+/// Threads of either side.
+const THREADS: usize = 2;
+
+/// Turns of either side.
+const TURNS: usize = 5;
+
+/// Why there is nothing to compare with.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How much of the whole experiment is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole {
+    /// Federations.
+    pub seeds: u64,
+    /// Gradients for each participant and method.
+    pub evaluations: usize,
+}
+
+/// Runs everything with the peer in this Python environment.
+///
+/// # Errors
+/// If the peer does not answer.
+pub fn run(python: &Path, whole: Whole) -> Result<Vec<Row>, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build()?;
+    let mut peer = Peer::start(python)?;
+    let mut rows = Vec::new();
+    println!("{:34} {:>12} {:>12} {:>8}", "", "ours", "PyTorch's", "faster");
+
+    let synthetic = Synthetic::strong().learners(1, 20, 10)?;
+    let estimator = JointHypernetwork::default();
+    let mut job = Job { rows: &mut rows, peer: &mut peer, what: "hypernetwork step, synthetic" };
+    job.run(TURNS, &format!("synthetic {SYNTHETIC_STEPS}"), || {
+        let seconds = pool.install(|| steps(estimator, &synthetic, SYNTHETIC_STEPS))?;
+        Ok(seconds / SYNTHETIC_STEPS as f64)
+    })?;
+
+    let images = images()?;
+    let rule = Rule::Sgd { rate: 0.01, momentum: 0.5, decay: 0.0 };
+    let estimator = JointHypernetwork { rule, ..estimator };
+    job.what = "hypernetwork step, small images";
+    job.run(TURNS, &format!("cnn {CNN_STEPS}"), || {
+        let seconds = pool.install(|| steps(estimator, &images, CNN_STEPS))?;
+        Ok(seconds / CNN_STEPS as f64)
+    })?;
+
+    let Whole { seeds, evaluations } = whole;
+    job.what = "reproduce synthetic-strong";
+    job.run(1, &format!("reproduce {seeds} {evaluations}"), || {
+        let rules = vec![Rule::Adam { rate: 0.01, decay: 0.001 }];
+        let usual = Experiment::new(Setting::Strong, seeds);
+        let experiment = Experiment { evaluations, rules, ..usual };
+        let (seconds, results) = timed(|| pool.install(|| experiment.run(&|_, _| {})));
+        results?;
+        Ok(seconds)
+    })?;
+    Ok(rows)
+}
+
+const SYNTHETIC_STEPS: usize = 300;
+const CNN_STEPS: usize = 10;
+
+/// Seconds of so many steps of the joint hypernetwork.
+fn steps(
+    estimator: JointHypernetwork,
+    learners: &[NativeLearner],
+    steps: usize,
+) -> Result<f64, Failure> {
+    let competing = CompetingGraph::builder(&Participants::numbered(learners.len())).build();
+    let all = learners.iter().map(|learner| learner as &dyn Learner).collect();
+    let federation = Federation::new(&competing, all, 1)?;
+    // What is done once is not part of a step.
+    let some = |steps| {
+        let (seconds, network) =
+            timed(|| JointHypernetwork { steps, ..estimator }.train(&federation));
+        network.map(|_| seconds)
+    };
+    Ok((some(steps + 1)? - some(1)?).max(f64::MIN_POSITIVE))
+}
+
+/// Ten participants with 64 images of two classes each, and heads of their own.
+fn images() -> Result<Vec<NativeLearner>, Failure> {
+    let model = Arc::new(Cnn::new(32, 3, 2).with_own_head());
+    (0..10)
+        .map(|participant| {
+            let mut stream = Stream::new(1, "images", participant);
+            let mut some = |count: usize| {
+                let pixels = (0..count * 3 * 32 * 32).map(|_| stream.unit() as f32 - 0.5);
+                let labels = (0..count as u32).map(|image| image % 2).collect();
+                Samples::new(pixels.collect(), 3 * 32 * 32, Targets::Classes { labels, count: 2 })
+            };
+            let parts = [some(64)?, some(2)?, some(2)?];
+            let (loss, metric) = (Loss::CrossEntropy, Metric::Accuracy);
+            Ok(NativeLearner::from_parts(Arc::clone(&model) as _, loss, metric, parts)?)
+        })
+        .collect()
+}
+
+/// One thing to do, on both sides.
+struct Job<'a> {
+    rows: &'a mut Vec<Row>,
+    peer: &'a mut Peer,
+    what: &'static str,
+}
+
+impl Job<'_> {
+    /// Does it in turns, and tells how they compare: the middle of either side's turns,
+    /// where a turn of the peer is its middle step.
+    fn run(
+        &mut self,
+        turns: usize,
+        peers: &str,
+        mut ours: impl FnMut() -> Result<f64, Failure>,
+    ) -> Result<(), Failure> {
+        let (mut our_turns, mut peer_turns) = (Vec::new(), Vec::new());
+        for turn in 0..turns {
+            our_turns.push(ours()?);
+            peer_turns.push(middle(&self.peer.ask(peers)?));
+            for (side, turns) in [("ours", &our_turns), ("PyTorch", &peer_turns)] {
+                let value = format!("{:e}", turns[turn]);
+                self.rows.push(vec![self.what.into(), side.into(), turn.to_string(), value]);
+            }
+        }
+        let (our, peer) = (middle(&our_turns), middle(&peer_turns));
+        let best = best(&peer_turns) / best(&our_turns);
+        println!(
+            "{:34} {:>9.3} ms {:>9.3} ms {:>7.2}×  (best against best {best:.2}×)",
+            self.what,
+            our * 1e3,
+            peer * 1e3,
+            peer / our
+        );
+        Ok(())
+    }
+}
+
+/// The other program, which waits for jobs.
+struct Peer {
+    process: Child,
+    jobs: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    fn start(python: &Path) -> Result<Self, Failure> {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/pytorch/peer.py");
+        let mut process = Command::new(python)
+            .arg(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{}: {error}", python.display()))?;
+        let (Some(jobs), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("the peer has no pipes".into());
+        };
+        Ok(Self { process, jobs, answers: BufReader::new(answers) })
+    }
+
+    /// The seconds that a job took there.
+    fn ask(&mut self, job: &str) -> Result<Vec<f64>, Failure> {
+        writeln!(self.jobs, "{job}")?;
+        self.jobs.flush()?;
+        let mut answer = String::new();
+        if self.answers.read_line(&mut answer)? == 0 {
+            return Err("the peer has ended; see bench/peers/pytorch/README.md".into());
+        }
+        let answer: serde_json::Value = serde_json::from_str(&answer)?;
+        let seconds = answer["seconds"].as_array().ok_or("the peer told no seconds")?;
+        Ok(seconds.iter().filter_map(serde_json::Value::as_f64).collect())
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
