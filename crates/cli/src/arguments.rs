@@ -331,7 +331,7 @@ pub struct ReproduceArguments {
     /// Which experiment.
     #[arg(value_enum)]
     pub setting: SettingName,
-    /// How many federations to draw, with the seeds 401, 402, ….
+    /// How many federations to draw, with the seeds 501, 502, ….
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
     /// What to print.
@@ -340,22 +340,26 @@ pub struct ReproduceArguments {
     /// A folder to write the table and the results to; it is made if it is not there.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Gradients that each method may take for each participant, estimation included.
-    #[arg(long, value_name = "N", value_parser = evaluations)]
-    pub evaluations: Option<usize>,
-    /// The learning rate of Adam, for every method; without it validation data chooses.
+    /// Gradients that each method may take for each participant, estimation included; at least
+    /// 500, of which the estimates take up to 450.
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = evaluations)]
+    pub evaluations: usize,
+    /// The learning rate of Adam, for every method, together with a decay; without them
+    /// validation data chooses, for FedProx also the pull, which is 0.01 otherwise.
     #[arg(long, value_name = "RATE", requires = "decay", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
     pub rate: Option<f32>,
-    /// The decay that goes with it.
+    /// How much of each parameter is added to its gradient.
     #[arg(long, value_name = "PART", requires = "rate", value_parser = not_negative)]
+    #[arg(allow_negative_numbers = true)]
     pub decay: Option<f32>,
     /// Also measure what everybody gains from everybody, and say how well the estimates
     /// rank helpers.
     #[arg(long)]
     pub measure: bool,
-    /// Threads; the result does not depend on it.
-    #[arg(long, value_name = "N")]
-    pub threads: Option<usize>,
+    /// Threads, as many as there are processors if not said; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -25,6 +25,14 @@ pub enum FederateError {
         /// The participants.
         participants: usize,
     },
+    /// Estimates that leave nothing to train with.
+    #[error("estimates take {needed} of {budget} gradients")]
+    Budget {
+        /// What they take.
+        needed: usize,
+        /// What there is.
+        budget: usize,
+    },
     /// Participants whose models cannot be shared.
     #[error("participants \"{}\" and \"{}\" share different numbers of parameters", fedcompetitors_graphs::shown(.a), fedcompetitors_graphs::shown(.b))]
     DifferentModels {
@@ -40,6 +48,7 @@ impl FederateError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Participant { error, .. } => error.hint(),
+            Self::Budget { .. } => "allow more gradients for each participant",
             Self::Count { .. } => "give one learner for each participant",
             Self::DifferentModels { .. } => "only models of one shape can be averaged or mixed",
         }

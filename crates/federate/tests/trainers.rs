@@ -10,6 +10,7 @@ use std::{
 
 use fedcompetitors_federate::{
     FederateError, Federation,
+    estimate::{Estimator, JointHypernetwork},
     train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer, Weights},
 };
 use fedcompetitors_graphs::{
@@ -25,12 +26,26 @@ struct Bowl {
     goal: Vec<f32>,
     slope: f32,
     samples: usize,
+    /// Parameters that are shared; the rest is its head.
+    shared: usize,
+    /// Whether it says what it thinks of a model, or likes every look better.
+    honest: bool,
     looks: AtomicU64,
 }
 
 impl Bowl {
     fn new(goal: [f32; 3], slope: f32, samples: usize) -> Self {
-        Self { goal: goal.to_vec(), slope, samples, looks: AtomicU64::new(0) }
+        let (goal, shared) = (goal.to_vec(), 3);
+        Self { goal, slope, samples, shared, honest: false, looks: AtomicU64::new(0) }
+    }
+
+    fn honest(self) -> Self {
+        Self { honest: true, ..self }
+    }
+
+    fn with_head(mut self, head: &[f32]) -> Self {
+        self.goal.extend_from_slice(head);
+        self
     }
 }
 
@@ -40,7 +55,7 @@ impl Learner for Bowl {
     }
 
     fn shared(&self) -> usize {
-        self.goal.len()
+        self.shared
     }
 
     fn samples(&self, _: Part) -> usize {
@@ -58,8 +73,12 @@ impl Learner for Bowl {
         f64::from(parameters.iter().sum::<f32>())
     }
 
-    /// Less at every look, so that the last model is kept.
+    /// Less at every look, so that the last model is kept; unless it is honest.
     fn loss(&self, _: Part, parameters: &[f32]) -> f64 {
+        if self.honest {
+            let squares = parameters.iter().zip(&self.goal).map(|(x, goal)| (x - goal).powi(2));
+            return f64::from(0.5 * self.slope * squares.sum::<f32>());
+        }
         let finite = f64::from(parameters.iter().sum::<f32>()) * 0.0;
         finite - self.looks.fetch_add(1, Ordering::Relaxed) as f64
     }
@@ -105,6 +124,7 @@ fn train(
 }
 
 fn close(found: &[f32], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} instead of {expected}");
     }
@@ -506,6 +526,54 @@ fn information_flows_along_usage_edges_only() {
             }
         }
     }
+}
+
+/// Whether somebody goes on alone, and what is kept, is also decided along usage edges only.
+#[test]
+fn decisions_are_everybodys_own() {
+    let usage = graph(4, &[(0, 1), (1, 0), (2, 1), (2, 3)]);
+    let reach = Reachability::of(&usage);
+    let trainer = Mixing { local_steps: 3, trial_percent: 30, ..Mixing::default() };
+    let goals = [1.0_f32, -1.0, 1.0, 1.1];
+    let draw = |changed: Option<usize>| -> Vec<Bowl> {
+        let goal = |who: usize| goals[who] + if changed == Some(who) { 0.5 } else { 0.0 };
+        (0..4).map(|who| Bowl::new([goal(who); 3], 2.0, 100).honest()).collect()
+    };
+    let before = train(&trainer, &draw(None), &usage, 40);
+    // Those with opposite goals leave each other; the last stays with its helper.
+    for (who, goal) in [(0, 1.0), (1, -1.0)] {
+        assert!(before[who].iter().all(|x| (x - goal).abs() < 0.1), "{who}: {:?}", before[who]);
+    }
+    assert!(before[3].iter().all(|x| (x - 1.05).abs() < 0.04), "{:?}", before[3]);
+    for source in 0..4 {
+        let after = train(&trainer, &draw(Some(source)), &usage, 40);
+        for who in (0..4).filter(|&who| !reach.reaches(source, who)) {
+            assert_eq!(before[who], after[who], "{source} to {who}");
+        }
+    }
+}
+
+/// Heads are trained under a hypernetwork too, each by its owner's data; they may differ in
+/// size.
+#[test]
+fn hypernetworks_leave_heads_to_their_owners() {
+    let bowls = vec![
+        Bowl::new([1.0; 3], 1.0, 100).with_head(&[2.0]).honest(),
+        Bowl::new([1.0; 3], 1.0, 100).with_head(&[-2.0, 3.0]).honest(),
+    ];
+    let competing = CompetingGraph::builder(&Participants::numbered(2)).build();
+    let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners, 1).expect("one learner each");
+    let effort =
+        Effort { evaluations: 600, rule: Rule::Adam { rate: 0.02, decay: 0.0 }, batch: None };
+    let usage = graph(2, &[(0, 1), (1, 0)]);
+    let models = Hypernetworks::default().train(&federation, &usage, effort).expect("it ends");
+    for (model, bowl) in models.iter().zip(&bowls) {
+        let near = model.iter().zip(&bowl.goal).all(|(x, goal)| (x - goal).abs() < 0.1);
+        assert!(near && model.len() == bowl.goal.len(), "{model:?}");
+    }
+    let benefit = JointHypernetwork::default().estimate(&federation).expect("it ends");
+    assert!(benefit.benefit(0, 1) > 0.2 && benefit.benefit(1, 0) > 0.2);
 }
 
 /// A personal hypernetwork learns from its owner and the owner's collaborators.

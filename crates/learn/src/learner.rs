@@ -27,7 +27,8 @@ pub trait Learner: Send + Sync {
     /// How many samples a part has.
     fn samples(&self, part: Part) -> usize;
 
-    /// Parameters to begin with.
+    /// Parameters to begin with. They must not depend on data: the first participant's are
+    /// where everybody begins.
     fn initial(&self, stream: &mut Stream) -> Vec<f32>;
 
     /// The mean loss on a batch, and its gradient over `gradient`.

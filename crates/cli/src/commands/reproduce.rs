@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write as _,
+    fs,
     path::Path,
     sync::Mutex,
     time::{Duration, Instant},
@@ -10,7 +11,7 @@ use std::{
 use fedcompetitors_federate::experiment::{
     Estimates, Experiment, Method, MethodResult, Results, Setting, Spread, paired,
 };
-use fedcompetitors_files::{atomically, make_folder, write_json};
+use fedcompetitors_files::{FileError, Problem, atomically, make_folder, write_json};
 use fedcompetitors_graphs::{BenefitGraph, Participants, UsageGraph};
 use fedcompetitors_learn::Rule;
 use fedcompetitors_report::{ExperimentRow, ExperimentTable};
@@ -30,19 +31,18 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
     };
     let mut experiment = Experiment::new(setting, arguments.seeds);
     experiment.measure = arguments.measure;
-    if let Some(evaluations) = arguments.evaluations {
-        experiment.evaluations = evaluations;
-    }
+    experiment.evaluations = arguments.evaluations;
     if let (Some(rate), Some(decay)) = (arguments.rate, arguments.decay) {
         experiment.rules = vec![Rule::Adam { rate, decay }];
+    }
+    // Better now than when the work is done.
+    if let Some(folder) = &arguments.out {
+        check_writable(folder)?;
     }
     let start = Instant::now();
     let results = run(&experiment, arguments.threads)?;
     let table = table(&results);
     let json = results_json(&results);
-    if let Some(folder) = &arguments.out {
-        write_all(folder, &table, &json)?;
-    }
     print(|output| match arguments.format {
         TableFormat::Text => {
             let plans = plans_text(&results);
@@ -51,15 +51,19 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
         TableFormat::Markdown => output.write_all(table.markdown().as_bytes()),
         TableFormat::Json => write_json(output, &json),
     })?;
+    if let Some(folder) = &arguments.out {
+        write_all(folder, &table, &json)?;
+    }
     tell(&format!("{:.0} seconds", start.elapsed().as_secs_f64()));
     Ok(Outcome::Done)
 }
 
 /// Runs the experiment on so many threads, showing how far it is.
-fn run(experiment: &Experiment, threads: Option<usize>) -> Result<Results, Failure> {
+fn run(experiment: &Experiment, threads: Option<u16>) -> Result<Results, Failure> {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(0).with_style(style);
+    // Nothing is shown before it is known how much there is to do.
+    let bar = ProgressBar::new(1).with_style(style);
     bar.enable_steady_tick(Duration::from_millis(500));
     // Threads may tell in any order; the bar only ever goes forward.
     let furthest = Mutex::new(0);
@@ -69,7 +73,7 @@ fn run(experiment: &Experiment, threads: Option<usize>) -> Result<Results, Failu
         bar.set_length(total as u64);
         bar.set_position(*furthest as u64);
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
     let results = match pool {
         Ok(pool) => pool.install(|| experiment.run(&progress)),
         // Without a pool of its own it takes the common one.
@@ -101,7 +105,10 @@ fn table(results: &Results) -> ExperimentTable {
     });
     let seeds = results.methods.first().map_or(0, |result| result.cells.len());
     ExperimentTable {
-        title: format!("{}, {seeds} seeds.", results.setting.name()),
+        title: match seeds {
+            1 => format!("{}, one seed: nothing is known of chance.", results.setting.name()),
+            _ => format!("{}, {seeds} seeds.", results.setting.name()),
+        },
         metric: "Test MSE of each participant, mean ± deviation over the seeds; the last column is the mean over\n\
                  the participants ± its standard error."
             .into(),
@@ -122,7 +129,7 @@ fn remarks(results: &Results) -> Vec<String> {
         String::new()
     };
     remarks.push(format!(
-        "Every method: at most {} gradients for each participant, estimation included{chosen}.",
+        "Every method: at most {} gradients for each participant on average, estimation included{chosen}.",
         results.budget
     ));
     for result in &results.methods {
@@ -164,6 +171,9 @@ fn standings(results: &Results) -> String {
     let Some(best) = best else {
         return String::new();
     };
+    if results.estimates.len() < 2 {
+        return format!("Lowest mean: {}, in one seed.", best.method.name());
+    }
     let ties: Vec<String> = results
         .methods
         .iter()
@@ -207,17 +217,13 @@ fn rule_text(rule: Rule) -> String {
 fn plans_text(results: &Results) -> String {
     let mut text = String::from("Who learns from whom (benefit), seed by seed:\n");
     for (at, estimates) in results.estimates.iter().enumerate() {
-        for result in results.methods.iter().filter(|result| is_estimated(result.method)) {
+        for result in results.methods.iter().filter(|result| result.method.source().is_some()) {
             let edges = edges_text(benefit_of(estimates, result.method), &result.plans[at]);
             let (seed, method) = (estimates.seed, result.method.name());
             let _ = writeln!(text, "  seed {seed}, {method}: {edges}");
         }
     }
     text
-}
-
-fn is_estimated(method: Method) -> bool {
-    matches!(method, Method::Ce | Method::Hypernetworks | Method::Mixing)
 }
 
 fn benefit_of(estimates: &Estimates, method: Method) -> Option<&BenefitGraph> {
@@ -312,9 +318,21 @@ fn benefit_json(benefit: &BenefitGraph) -> Value {
         .collect()
 }
 
+/// Makes the folder if it is not there, and sees that files can be written in it.
+fn check_writable(folder: &Path) -> Result<(), Failure> {
+    make_folder(folder)?;
+    let probe = folder.join(".fedcompetitors-writes-here");
+    let written = fs::write(&probe, "").and_then(|()| fs::remove_file(&probe));
+    written.map_err(|error| FileError {
+        path: folder.to_owned(),
+        line: None,
+        problem: Problem::Unwritable(error),
+    })?;
+    Ok(())
+}
+
 /// The table in each form, in a folder.
 fn write_all(folder: &Path, table: &ExperimentTable, json: &Value) -> Result<(), Failure> {
-    make_folder(folder)?;
     let text = |name: &str, text: String| {
         atomically(&folder.join(name), |writer| writer.write_all(text.as_bytes()))
     };

@@ -5,10 +5,13 @@
 //! simulations and trusted coordinators.
 
 use fedcompetitors_graphs::BenefitGraph;
-use fedcompetitors_learn::{Hypernetwork, Part, Rule, kernels, simplex};
+use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, kernels, simplex};
 
 use super::{Estimator, Search, graph};
-use crate::{FederateError, Federation, train::each};
+use crate::{
+    FederateError, Federation,
+    train::{Headed, each},
+};
 
 /// The joint Pareto hypernetwork.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,13 +61,13 @@ impl Estimator for JointHypernetwork {
         // network happens to believe at one moment does not decide.
         let first = self.steps / 2;
         let due = |step: usize| (step - first) * self.ray_steps / (self.steps - first).max(1);
-        self.train_and(federation, |step, network| {
+        self.train_and(federation, |step, network, members| {
             if step < first {
                 return Ok(());
             }
             for _ in due(step)..due(step + 1) {
-                for (to, search) in searches.iter_mut().enumerate() {
-                    self.tune(federation, network, to, search)?;
+                for (member, search) in members.iter_mut().zip(&mut searches) {
+                    self.tune(federation, network, member, search)?;
                 }
             }
             Ok(())
@@ -77,14 +80,6 @@ impl Estimator for JointHypernetwork {
     }
 }
 
-/// What a participant has while the network learns.
-struct Member {
-    participant: usize,
-    /// What the network makes, and the participant's own head.
-    model: Vec<f32>,
-    gradient: Vec<f32>,
-}
-
 impl JointHypernetwork {
     /// Descends the ray-weighted sum of everybody's losses, for one random ray after the
     /// other.
@@ -92,24 +87,20 @@ impl JointHypernetwork {
     /// # Errors
     /// If training diverges.
     pub fn train(&self, federation: &Federation<'_>) -> Result<Hypernetwork, FederateError> {
-        self.train_and(federation, |_, _| Ok(()))
+        self.train_and(federation, |_, _, _| Ok(()))
     }
 
     /// The same with something to do after each step.
     fn train_and(
         &self,
         federation: &Federation<'_>,
-        mut after: impl FnMut(usize, &mut Hypernetwork) -> Result<(), FederateError>,
+        mut after: impl FnMut(usize, &mut Hypernetwork, &mut [Headed]) -> Result<(), FederateError>,
     ) -> Result<Hypernetwork, FederateError> {
         let (count, shared) = (federation.len(), federation.shared());
         let mut stream = federation.stream("joint hypernetwork", 0);
         let mut network = Hypernetwork::new(count, self.hidden, shared, self.rule, &mut stream);
-        let mut members: Vec<Member> = (0..count)
-            .map(|participant| {
-                let model = federation.initial(participant);
-                Member { participant, gradient: vec![0.0; model.len()], model }
-            })
-            .collect();
+        let mut members: Vec<Headed> =
+            (0..count).map(|participant| Headed::new(federation, participant, self.rule)).collect();
         network.start_from(&members[0].model[..shared], VARIATION);
         let mut rays = federation.stream("rays", 0);
         let mut parameters = vec![0.0; shared];
@@ -117,9 +108,10 @@ impl JointHypernetwork {
         for step in 0..self.steps {
             let ray = simplex::dirichlet(count, self.concentration, &mut rays);
             network.make(&ray, &mut parameters);
-            each(&mut members, |Member { participant, model, gradient }| {
-                model[..shared].copy_from_slice(&parameters);
-                federation.gradient(*participant, Part::Training, model, gradient)?;
+            each(&mut members, |member| {
+                member.model[..shared].copy_from_slice(&parameters);
+                member.gradient(federation, Part::Training, Batch::All)?;
+                member.step_head(shared);
                 Ok(())
             })?;
             sum.fill(0.0);
@@ -127,7 +119,7 @@ impl JointHypernetwork {
                 kernels::add_scaled(&mut sum, part, &member.gradient[..shared]);
             }
             network.step(&ray, &sum);
-            after(step, &mut network)?;
+            after(step, &mut network, &mut members)?;
         }
         Ok(network)
     }
@@ -138,17 +130,15 @@ impl JointHypernetwork {
         &self,
         federation: &Federation<'_>,
         network: &mut Hypernetwork,
-        to: usize,
+        member: &mut Headed,
         search: &mut Search,
     ) -> Result<(), FederateError> {
         let shared = federation.shared();
-        let mut model = federation.initial(to);
-        let mut gradient = vec![0.0; model.len()];
         let mut ray = vec![0.0; federation.len()];
         search.weights().for_each(|(member, weight)| ray[member] = weight);
-        network.make(&ray, &mut model[..shared]);
-        let loss = federation.gradient(to, Part::Validation, &model, &mut gradient)?;
-        let slopes = network.ray_gradient(&ray, &gradient[..shared]);
+        network.make(&ray, &mut member.model[..shared]);
+        let loss = member.gradient(federation, Part::Validation, Batch::All)?;
+        let slopes = network.ray_gradient(&ray, &member.gradient[..shared]);
         let slopes = search.members.iter().map(|&member| slopes[member]).collect();
         search.step(loss, slopes, self.pull);
         Ok(())

@@ -56,7 +56,7 @@ impl Measured {
         let parts = by_samples(federation, members);
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
         let mut optimizer = Optimizer::new(self.rule, models[0].len());
-        let mut keeper = Keeper::new(members[0]);
+        let mut keeper = Keeper::new(members[0], &models[0]);
         for step in 1..=self.steps {
             let mut sum = vec![0.0; models[0].len()];
             let common = models[0][..shared].to_vec();

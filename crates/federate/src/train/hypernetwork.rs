@@ -7,11 +7,13 @@
 //! [`Mixing`](super::Mixing) is for everybody else.
 
 use fedcompetitors_graphs::{UsageGraph, bits::ones, random::Stream};
-use fedcompetitors_learn::{Hypernetwork, Part, kernels, simplex};
+use fedcompetitors_learn::{Batch, Hypernetwork, Part, kernels, simplex};
 use rayon::prelude::*;
 
 use super::{
-    Effort, Keeper, LOOK, Trainer, is_clearly_less,
+    Effort, Keeper, LOOK, Trainer,
+    headed::Headed,
+    is_clearly_less,
     local::{Batches, without_decay},
     trial_steps,
 };
@@ -56,7 +58,7 @@ impl Trainer for Hypernetworks {
             .map(|owner| {
                 let mut members = vec![owner];
                 members.extend(ones(usage.collaborators(owner)));
-                self.train_one(federation, members, effort)
+                self.train_one(federation, &members, effort)
             })
             .collect();
         models.into_iter().collect()
@@ -68,7 +70,7 @@ impl Hypernetworks {
     fn train_one(
         &self,
         federation: &Federation<'_>,
-        members: Vec<usize>,
+        members: &[usize],
         effort: Effort,
     ) -> Result<Vec<f32>, FederateError> {
         let trial = trial_steps(self.trial_percent, effort.evaluations);
@@ -77,7 +79,7 @@ impl Hypernetworks {
             only.train(federation, effort.evaluations)?;
             return Ok(only.keeper.kept());
         }
-        let mut chosen = Personal::new(self, federation, vec![members[0]], effort);
+        let mut chosen = Personal::new(self, federation, &members[..1], effort);
         let mut other = Personal::new(self, federation, members, effort);
         chosen.train(federation, trial)?;
         other.train(federation, trial)?;
@@ -94,14 +96,12 @@ impl Hypernetworks {
 struct Personal {
     settings: Hypernetworks,
     /// The owner first.
-    members: Vec<usize>,
+    members: Vec<Headed>,
     batches: Vec<Batches>,
     ray: Vec<f32>,
     network: Hypernetwork,
     decay: f32,
     keeper: Keeper,
-    model: Vec<f32>,
-    gradient: Vec<f32>,
     stream: Stream,
     steps: usize,
 }
@@ -110,7 +110,7 @@ impl Personal {
     fn new(
         settings: &Hypernetworks,
         federation: &Federation<'_>,
-        members: Vec<usize>,
+        members: &[usize],
         effort: Effort,
     ) -> Self {
         let (owner, shared) = (members[0], federation.shared());
@@ -118,19 +118,18 @@ impl Personal {
         let mut stream = federation.stream("personal hypernetwork", owner);
         let mut network =
             Hypernetwork::new(members.len(), settings.hidden, shared, rule, &mut stream);
-        let model = federation.initial(owner);
-        network.start_from(&model[..shared], VARIATION);
         let batches = members.iter().map(|&a| Batches::new(federation, a, effort.batch));
+        let headed: Vec<Headed> =
+            members.iter().map(|&a| Headed::new(federation, a, rule)).collect();
+        network.start_from(&headed[0].model[..shared], VARIATION);
         Self {
             settings: *settings,
             batches: batches.collect(),
-            ray: by_samples(federation, &members),
-            members,
+            ray: by_samples(federation, members),
+            keeper: Keeper::new(owner, &headed[0].model),
+            members: headed,
             network,
             decay,
-            keeper: Keeper::new(owner),
-            gradient: vec![0.0; model.len()],
-            model,
             stream,
             steps: 0,
         }
@@ -143,8 +142,9 @@ impl Personal {
             self.step(federation)?;
             self.steps += 1;
             if self.steps.is_multiple_of(LOOK) || left == 0 {
-                self.network.make(&self.ray, &mut self.model[..shared]);
-                self.keeper.offer(federation, &self.model)?;
+                let owner = &mut self.members[0];
+                self.network.make(&self.ray, &mut owner.model[..shared]);
+                self.keeper.offer(federation, &owner.model)?;
             }
         }
         Ok(())
@@ -152,23 +152,26 @@ impl Personal {
 
     /// A step on the ray now and then, on the weights else.
     fn step(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        let (owner, shared) = (self.members[0], federation.shared());
-        let Self { settings, members, ray, network, model, gradient, .. } = self;
-        network.make(ray, &mut model[..shared]);
+        let shared = federation.shared();
+        let Self { settings, members, ray, network, decay, .. } = self;
         let turn = settings.ray_every + 1;
         if members.len() > 1 && self.steps % turn == turn - 1 {
-            federation.gradient(owner, Part::Validation, model, gradient)?;
-            let slope = network.ray_gradient(ray, &gradient[..shared]);
+            let owner = &mut members[0];
+            network.make(ray, &mut owner.model[..shared]);
+            owner.gradient(federation, Part::Validation, Batch::All)?;
+            let slope = network.ray_gradient(ray, &owner.gradient[..shared]);
             kernels::add_scaled(ray, -settings.ray_rate, &slope);
             simplex::project(ray);
         } else {
             // One member, drawn by the ray, stands for the ray-weighted sum of all: the
             // same gradient on average, at the price of one.
-            let member = drawn(ray, self.stream.unit() as f32);
-            let batch = self.batches[member].next();
-            federation.gradient_on(members[member], Part::Training, batch, model, gradient)?;
-            kernels::add_scaled(&mut gradient[..shared], self.decay, &model[..shared]);
-            network.step(ray, &gradient[..shared]);
+            let drawn = drawn(ray, self.stream.unit() as f32);
+            let member = &mut members[drawn];
+            network.make(ray, &mut member.model[..shared]);
+            member.gradient(federation, Part::Training, self.batches[drawn].next())?;
+            kernels::add_scaled(&mut member.gradient, *decay, &member.model);
+            network.step(ray, &member.gradient[..shared]);
+            member.step_head(shared);
         }
         Ok(())
     }

@@ -24,10 +24,10 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Nothing kept yet.
-    pub fn new(participant: usize) -> Self {
+    /// Keeps what there is to begin with, until something is offered.
+    pub fn new(participant: usize, start: &[f32]) -> Self {
         let none = f64::INFINITY;
-        Self { participant, mean: Vec::new(), least: none, loss: none, kept: Vec::new() }
+        Self { participant, mean: Vec::new(), least: none, loss: none, kept: start.to_vec() }
     }
 
     /// Keeps the mean that ends with these parameters if nothing before was clearly better.

@@ -24,7 +24,7 @@ impl Local {
         let (rule, decay) = without_decay(effort.rule);
         Self {
             participant,
-            keeper: Keeper::new(participant),
+            keeper: Keeper::new(participant, &parameters),
             optimizer: Optimizer::new(rule, parameters.len()),
             decay,
             batches: Batches::new(federation, participant, effort.batch),

@@ -81,9 +81,8 @@ impl Mixing<'_> {
                 [to].iter().chain(&collaborators).map(|&a| (a, samples(a))).collect()
             }
             Weights::Benefit(benefit) => {
-                let all = benefit.received(to, |_| true);
-                let own = (1.0 - all).max(1e-3);
                 let others = collaborators.iter().map(|&from| (from, benefit.benefit(from, to)));
+                let own = (1.0 - others.clone().map(|other| other.1).sum::<f64>()).max(1e-3);
                 [(to, own)].into_iter().chain(others).collect()
             }
         };

@@ -4,6 +4,7 @@
 //! gives each participant what its own validation data liked best on the way.
 
 mod average;
+mod headed;
 mod hypernetwork;
 mod keeper;
 mod local;
@@ -15,6 +16,7 @@ use fedcompetitors_learn::Rule;
 use crate::{FederateError, Federation};
 
 pub use average::{Averaging, Correction};
+pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::by_samples;
 pub(crate) use keeper::Keeper;
@@ -59,7 +61,7 @@ fn trial_steps(percent: usize, evaluations: usize) -> usize {
     evaluations * percent.min(50) / 100
 }
 
-/// Is a validation loss less by more than the small sample that it was measured on explains?
+/// Is a validation loss less by so much that it is hardly chance, and worth leaving for?
 fn is_clearly_less(loss: f64, than: f64) -> bool {
     loss < than - CLEARLY * than.abs()
 }

@@ -72,6 +72,9 @@ kernel! {
 /// If the lengths differ.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut product = [0.0];
+    if b.is_empty() {
+        return 0.0;
+    }
     rows_times_vector(a, b, 0.0, &mut product);
     product[0]
 }

@@ -106,6 +106,26 @@ impl<'a> Narrow<'a> {
         let blocks = vectors.div_ceil(most);
         (0..blocks).map(move |at| at * vectors / blocks..(at + 1) * vectors / blocks)
     }
+
+    /// Where a block of vectors lies, for so many rows.
+    #[inline(always)]
+    fn place<S: Simd>(&self, block: Range<usize>, rows: usize) -> Place {
+        let (first, end) = (block.start * S::F32_LANES, block.end * S::F32_LANES);
+        Place {
+            columns: first..self.hidden().min(end),
+            values: first * rows..end * rows,
+            all: self.hidden().next_multiple_of(S::F32_LANES) * rows,
+        }
+    }
+}
+
+/// Where some columns of the hidden layer lie.
+struct Place {
+    columns: Range<usize>,
+    /// Their values, in the memory for all hidden values; and how many those are. The blocks
+    /// lie one after the other, each with all rows.
+    values: Range<usize>,
+    all: usize,
 }
 
 /// Calls a method of an unknown number of vectors as one of a known number.
@@ -157,14 +177,11 @@ impl Forward<'_> {
     /// The bent values of some columns, and what they add to the outputs.
     #[inline(always)]
     fn block<S: Simd, const VECTORS: usize>(&mut self, simd: S, block: Range<usize>) {
-        let (network, count) = (self.network, self.outputs.len());
+        let network = self.network;
         let (inputs, hidden) = (network.inputs(), network.hidden());
         let padded = VECTORS * S::F32_LANES;
-        let columns = block.start * S::F32_LANES..hidden.min(block.end * S::F32_LANES);
-        // All blocks of the hidden values lie one after the other, each with all rows.
-        let before = block.start * S::F32_LANES * count;
-        let all = hidden.next_multiple_of(S::F32_LANES) * count;
-        let bent = &mut self.work.hidden.get(all)[before..before + count * padded];
+        let Place { columns, values, all } = network.place::<S>(block, self.outputs.len());
+        let bent = &mut self.work.hidden.get(all)[values];
         let bent = S::as_mut_simd_f32s(bent).0.as_chunks_mut::<VECTORS>().0;
         let packed = self.work.packed.get((inputs + 2) * padded);
         let (weights, rest) = packed.split_at_mut(inputs * padded);
@@ -261,13 +278,11 @@ impl Backward<'_> {
     /// The gradients of the weights to and from some columns.
     #[inline(always)]
     fn block<S: Simd, const VECTORS: usize>(&mut self, simd: S, block: Range<usize>) {
-        let (network, count) = (self.network, self.output_gradients.len());
+        let network = self.network;
         let (inputs, hidden) = (network.inputs(), network.hidden());
         let padded = VECTORS * S::F32_LANES;
-        let columns = block.start * S::F32_LANES..hidden.min(block.end * S::F32_LANES);
-        let before = block.start * S::F32_LANES * count;
-        let all = hidden.next_multiple_of(S::F32_LANES) * count;
-        let bent = &mut self.work.hidden.get(all)[before..before + count * padded];
+        let Place { columns, values, all } = network.place::<S>(block, self.output_gradients.len());
+        let bent = &mut self.work.hidden.get(all)[values];
         let bent = S::as_mut_simd_f32s(bent).0.as_chunks_mut::<VECTORS>().0;
         let packed = self.work.packed.get(padded);
         pack(network.output_weights, hidden, columns.clone(), packed, padded);

@@ -1,0 +1,40 @@
+//! A participant under a hypernetwork: what the network makes is shared, the head is its own.
+
+use fedcompetitors_learn::{Batch, Optimizer, Part, Rule};
+
+use crate::{FederateError, Federation};
+
+/// A model whose shared parameters come from elsewhere, and whose head is trained here.
+pub struct Headed {
+    pub participant: usize,
+    /// The shared parameters, which a hypernetwork makes, and behind them the head.
+    pub model: Vec<f32>,
+    pub gradient: Vec<f32>,
+    head: Optimizer,
+}
+
+impl Headed {
+    pub fn new(federation: &Federation<'_>, participant: usize, rule: Rule) -> Self {
+        let model = federation.initial(participant);
+        let head = Optimizer::new(rule, model.len() - federation.shared());
+        Self { participant, gradient: vec![0.0; model.len()], model, head }
+    }
+
+    /// The gradient of its own loss, by all of its model.
+    pub fn gradient(
+        &mut self,
+        federation: &Federation<'_>,
+        part: Part,
+        batch: Batch<'_>,
+    ) -> Result<f64, FederateError> {
+        federation.gradient_on(self.participant, part, batch, &self.model, &mut self.gradient)
+    }
+
+    /// A step of the head along the last gradient: as large as if it trained alone, whatever
+    /// its part in the ray.
+    pub fn step_head(&mut self, shared: usize) {
+        if self.model.len() > shared {
+            self.head.step(&mut self.model[shared..], &self.gradient[shared..]);
+        }
+    }
+}
