@@ -84,7 +84,8 @@ fn run(benchmark: Benchmark) -> Result<(), learning::Failure> {
         }
     };
     if let Some(folder) = save {
-        record::save(&folder, name, columns, &rows)?;
+        record::save(&folder, name, columns, &rows)
+            .map_err(|error| format!("{error}\nhint: {}", error.hint()))?;
     }
     Ok(())
 }

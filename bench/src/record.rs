@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use fedcompetitors_files::{FileError, Problem, atomically};
+use fedcompetitors_files::{FileError, atomically, make_folder};
 
 /// One measured figure.
 pub struct Measurement {
@@ -42,11 +42,7 @@ impl Measurement {
 
 /// Keeps rows as `NAME.csv`, with `NAME.txt` telling where they come from.
 pub fn save(folder: &Path, name: &str, columns: &[&str], rows: &[Row]) -> Result<(), FileError> {
-    fs::create_dir_all(folder).map_err(|error| FileError {
-        path: folder.to_owned(),
-        line: None,
-        problem: Problem::Unwritable(error),
-    })?;
+    make_folder(folder)?;
     atomically(&folder.join(format!("{name}.csv")), |writer| {
         let mut table = csv::Writer::from_writer(writer);
         table.write_record(columns)?;

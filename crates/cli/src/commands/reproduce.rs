@@ -62,15 +62,17 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
 fn run(experiment: &Experiment, threads: Option<u16>) -> Result<Results, Failure> {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    // Nothing is shown before it is known how much there is to do.
-    let bar = ProgressBar::new(1).with_style(style);
-    bar.enable_steady_tick(Duration::from_millis(500));
+    let bar = ProgressBar::new(0).with_style(style);
     // Threads may tell in any order; the bar only ever goes forward.
     let furthest = Mutex::new(0);
     let progress = |done: usize, total: usize| {
         let mut furthest = furthest.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if *furthest == 0 {
+            // Nothing is shown before it is known how much there is to do.
+            bar.set_length(total as u64);
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
         *furthest = done.max(*furthest);
-        bar.set_length(total as u64);
         bar.set_position(*furthest as u64);
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();

@@ -10,7 +10,7 @@ use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, kernels, simplex};
 use super::{Estimator, Search, graph};
 use crate::{
     FederateError, Federation,
-    train::{Headed, each},
+    train::{Headed, VARIATION, each},
 };
 
 /// The joint Pareto hypernetwork.
@@ -45,9 +45,6 @@ impl Default for JointHypernetwork {
         }
     }
 }
-
-/// How much of the parameters depends on the ray to begin with.
-const VARIATION: f32 = 0.1;
 
 impl Estimator for JointHypernetwork {
     fn name(&self) -> &'static str {

@@ -298,7 +298,7 @@ impl Experiment {
         grounds: &[Ground],
         tick: &(dyn Fn() + Sync),
     ) -> Vec<Trial> {
-        let best = |trials: Vec<Trial>| -> Vec<(Trial, f64)> {
+        let judged = |trials: Vec<Trial>| -> Vec<(Trial, f64)> {
             trials
                 .into_par_iter()
                 .map(|trial| {
@@ -314,7 +314,7 @@ impl Experiment {
         };
         let least = |of: &[(Trial, f64)]| of.iter().min_by(|a, b| a.1.total_cmp(&b.1)).copied();
         let usual = |method| self.rules.iter().map(move |&rule| Trial { method, rule, trainer: 0 });
-        let tried = best(Method::ALL.iter().flat_map(|&method| usual(method)).collect());
+        let tried = judged(Method::ALL.iter().flat_map(|&method| usual(method)).collect());
         let chosen = tried.chunks_exact(self.rules.len()).filter_map(least);
         if grounds.is_empty() {
             return chosen.map(|(trial, _)| trial).collect();
@@ -323,7 +323,7 @@ impl Experiment {
             .map(|(trial, loss)| {
                 let others = 1..trial.method.trainers().len();
                 let mut tried = vec![(trial, loss)];
-                tried.extend(best(others.map(|trainer| Trial { trainer, ..trial }).collect()));
+                tried.extend(judged(others.map(|trainer| Trial { trainer, ..trial }).collect()));
                 least(&tried).map_or(trial, |(trial, _)| trial)
             })
             .collect()

@@ -40,7 +40,7 @@ impl Default for Hypernetworks {
 }
 
 /// How much of the parameters depends on the ray to begin with.
-const VARIATION: f32 = 0.1;
+pub(crate) const VARIATION: f32 = 0.1;
 
 impl Trainer for Hypernetworks {
     fn name(&self) -> &'static str {

@@ -18,7 +18,7 @@ use crate::{FederateError, Federation};
 pub use average::{Averaging, Correction};
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
-pub(crate) use hypernetwork::by_samples;
+pub(crate) use hypernetwork::{VARIATION, by_samples};
 pub(crate) use keeper::Keeper;
 pub(crate) use local::each;
 pub use mixing::{Mixed, Mixing, Weights};
