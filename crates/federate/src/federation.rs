@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
+use fedcompetitors_graphs::{CompetingGraph, Participants, bits, random::Stream};
 use fedcompetitors_learn::{Batch, LearnError, Learner, Part};
 
 /// Why participants cannot learn, and who.
@@ -33,6 +33,21 @@ pub enum FederateError {
         /// What there is.
         budget: usize,
     },
+    /// Something would have carried a competitor's data to a participant.
+    #[error("round {round}: the guard stopped a delivery to \"{}\" that carries data of its competitor \"{}\", by way of {}", fedcompetitors_graphs::shown(.to), fedcompetitors_graphs::shown(.rival), shown_path(.path))]
+    Guard {
+        /// The round.
+        round: usize,
+        /// Who would have got it.
+        to: String,
+        /// Whose data it carries.
+        rival: String,
+        /// How that would have come there, both included.
+        path: Vec<String>,
+    },
+    /// A checkpoint that cannot be read.
+    #[error("the checkpoint cannot be read")]
+    Checkpoint,
     /// Participants whose models cannot be shared.
     #[error("participants \"{}\" and \"{}\" share different numbers of parameters", fedcompetitors_graphs::shown(.a), fedcompetitors_graphs::shown(.b))]
     DifferentModels {
@@ -50,9 +65,19 @@ impl FederateError {
             Self::Participant { error, .. } => error.hint(),
             Self::Budget { .. } => "allow more gradients for each participant",
             Self::Count { .. } => "give one learner for each participant",
+            Self::Guard { .. } => {
+                "nothing was delivered; the plan or the program is wrong: check the plan with `verify`"
+            }
+            Self::Checkpoint => "it was written by another version of the program, or is damaged",
             Self::DifferentModels { .. } => "only models of one shape can be averaged or mixed",
         }
     }
+}
+
+/// Names with arrows between them.
+fn shown_path(path: &[String]) -> String {
+    let names: Vec<_> = path.iter().map(|name| fedcompetitors_graphs::shown(name)).collect();
+    names.join(" → ")
 }
 
 /// Who takes part, who competes, and everybody's learner.
@@ -186,6 +211,18 @@ impl<'a> Federation<'a> {
             participant: self.participants().name(participant).to_owned(),
             error: LearnError::Diverged,
         })
+    }
+
+    /// Whose data a model carries that a participant has trained alone: a set of bits.
+    pub(crate) fn own(&self, participant: usize) -> Vec<u64> {
+        let mut carried = vec![0; self.competing.competitors(participant).len()];
+        bits::insert(&mut carried, participant);
+        carried
+    }
+
+    /// Goes on counting gradients from here.
+    pub(crate) fn count_from(&self, evaluations: u64) {
+        self.evaluations.store(evaluations, Ordering::Relaxed);
     }
 
     /// How many gradients have been taken.

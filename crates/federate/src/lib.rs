@@ -4,8 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod estimate;
+pub mod exchange;
 pub mod experiment;
+pub mod faults;
 mod federation;
+mod saved;
 pub mod train;
 
 pub use federation::{FederateError, Federation};

@@ -254,6 +254,11 @@ fn mixed(
     let look = |kept: &mut Option<f64>, model: f64| {
         *kept = Some(kept.map_or(model, |mean| f64::midpoint(mean, model)));
     };
+    // Whoever has nobody to learn from needs no trial and begins with those steps.
+    for who in (0..3).filter(|&who| trial > 0 && parts[who][who] >= 1.0) {
+        (0..trial).for_each(|_| models[who] -= f64::from(RATE) * slope(who, models[who]));
+        look(&mut kept[who], models[who]);
+    }
     let mut done = 0;
     while done < 20 - trial {
         let start = models.clone();
@@ -277,13 +282,10 @@ fn mixed(
             models[to] = start[to] + rate * (target - start[to]);
             added[to] = if mixing.against_drift { mix(to, &means) - means[to] } else { 0.0 };
         }
-        if done == trial || done == 20 - trial {
-            kept.iter_mut().zip(&models).for_each(|(kept, &model)| look(kept, model));
+        let decides = |who: usize| done == trial && parts[who][who] < 1.0;
+        for who in (0..3).filter(|&who| decides(who) || done == 20 - trial) {
+            look(&mut kept[who], models[who]);
         }
-    }
-    for who in (0..3).filter(|&who| trial > 0 && parts[who][who] >= 1.0) {
-        (0..trial).for_each(|_| models[who] -= f64::from(RATE) * slope(who, models[who]));
-        look(&mut kept[who], models[who]);
     }
     kept.into_iter().flatten().collect()
 }

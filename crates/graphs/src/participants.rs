@@ -155,7 +155,8 @@ fn check_name(name: &str) -> Result<(), GraphError> {
     }
 }
 
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+/// The known word closest to `name`, where one is close enough to be meant.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     // Comparing takes the product of the lengths.
     if name.len() > LONGEST_SHOWN {
         return None;

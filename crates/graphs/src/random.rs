@@ -7,8 +7,11 @@ use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
 };
+use serde::{Deserialize, Serialize};
 
-/// A reproducible stream of random numbers: the same everywhere, for ever.
+/// A reproducible stream of random numbers: the same everywhere, for ever. Saved and read
+/// back, it goes on where it was.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Stream(ChaCha8Rng);
 
 impl Stream {

@@ -2,6 +2,7 @@
 
 use fedcompetitors_graphs::random::Stream;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     kernels::{self, View, multiply},
@@ -15,7 +16,7 @@ use crate::{
 /// Its last layer is large (the hidden width times the parameters it makes), and its
 /// gradient is a product of two vectors: the way back, the optimiser and the update are
 /// one pass over it, and hardly any of the gradient is held.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Hypernetwork {
     trunk: Mlp,
     trunk_parameters: Vec<f32>,
@@ -25,6 +26,7 @@ pub struct Hypernetwork {
     head: Vec<f32>,
     head_optimizer: Optimizer,
     hidden: usize,
+    #[serde(skip)]
     work: Work,
     /// What comes out of the trunk, and a 1 for the bias.
     inner: Vec<f32>,

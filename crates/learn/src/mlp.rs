@@ -2,6 +2,7 @@
 //! linear or logistic regression.
 
 use fedcompetitors_graphs::random::Stream;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     kernels::{self, Narrow, View, multiply},
@@ -13,7 +14,7 @@ use crate::{
 /// Parameters, layer after layer: the weights, one row for each input, then the biases.
 /// (Rows are then as long as the layer is wide, which fills vectors better than rows as
 /// long as the few features.)
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mlp {
     widths: Vec<usize>,
     slope: f32,

@@ -1,9 +1,11 @@
 //! How parameters follow gradients.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernels::{self, AdamStep};
 
 /// A rule for steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Rule {
     /// Gradient descent with momentum: `v = m·v + g`, `p −= rate · v`.
     Sgd {
@@ -28,7 +30,7 @@ const SECOND_DECAY: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
 /// A rule with what it remembers of the steps so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Optimizer {
     rule: Rule,
     steps: u32,

@@ -71,7 +71,7 @@ impl Measured {
             }
             optimizer.step(&mut models[0], &sum);
             if step % LOOK == 0 || step == self.steps {
-                keeper.offer(federation, &models[0])?;
+                keeper.offer(federation, &models[0], &[])?;
             }
         }
         Ok(keeper.least())

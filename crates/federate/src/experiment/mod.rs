@@ -91,27 +91,38 @@ impl Method {
     /// The trainers among which validation data chooses, the usual one first, each with what
     /// sets it apart.
     fn trainers(self) -> Vec<(String, Box<dyn Trainer>)> {
-        let averaging = |correction| -> Box<dyn Trainer> {
-            Box::new(Averaging { local_steps: LOCAL_STEPS, correction })
-        };
         let only = |trainer| vec![(String::new(), trainer)];
+        let with_steps = |name: &str, trainer: &dyn Fn(usize) -> Box<dyn Trainer>| {
+            let named = |&steps| (format!("{name}{steps} steps"), trainer(steps));
+            LOCAL_STEPS.iter().map(named).collect::<Vec<_>>()
+        };
+        let averaging = |correction, local_steps| -> Box<dyn Trainer> {
+            Box::new(Averaging { local_steps, correction })
+        };
         match self {
-            Self::Local | Self::FedAvg => only(averaging(Correction::None)),
+            Self::Local => only(averaging(Correction::None, LOCAL_STEPS[0])),
+            Self::FedAvg => with_steps("", &|steps| averaging(Correction::None, steps)),
             Self::FedProx => PULLS
                 .iter()
-                .map(|&pull| (format!("pull {pull}"), averaging(Correction::Proximal { pull })))
+                .flat_map(|&pull| {
+                    with_steps(&format!("pull {pull}, "), &|steps| {
+                        averaging(Correction::Proximal { pull }, steps)
+                    })
+                })
                 .collect(),
-            Self::Scaffold => only(averaging(Correction::ControlVariates)),
+            Self::Scaffold => {
+                with_steps("", &|steps| averaging(Correction::ControlVariates, steps))
+            }
             Self::Ce | Self::Hypernetworks => only(Box::<Hypernetworks>::default()),
             Self::Mixing => {
-                only(Box::new(Mixing { local_steps: LOCAL_STEPS, ..Mixing::default() }))
+                with_steps("", &|local_steps| Box::new(Mixing { local_steps, ..Mixing::default() }))
             }
         }
     }
 }
 
-/// Steps between two exchanges, for every method that has such.
-const LOCAL_STEPS: usize = 10;
+/// Steps between two exchanges, for every method that has such; the usual ones first.
+const LOCAL_STEPS: [usize; 3] = [10, 5, 20];
 
 /// How strongly `FedProx` may pull: the values that its authors tried, the usual one first.
 const PULLS: [f32; 4] = [0.01, 0.001, 0.1, 1.0];
@@ -150,7 +161,7 @@ impl Source {
 pub struct Experiment {
     /// Which of the paper's settings.
     pub setting: Setting,
-    /// How many federations, drawn with the seeds 501, 502, ….
+    /// How many federations, drawn with the seeds 601, 602, ….
     pub seeds: u64,
     /// Gradients for each participant and method.
     pub evaluations: usize,
@@ -171,7 +182,7 @@ const CHOICE_SEEDS: [u64; 2] = [98, 99];
 
 /// The seed before those in the table. (Those below were looked at while this program was
 /// written.)
-const BEFORE_FIRST_SEED: u64 = 500;
+const BEFORE_FIRST_SEED: u64 = 600;
 
 impl Experiment {
     /// The usual budget and choice.

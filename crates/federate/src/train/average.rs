@@ -5,16 +5,21 @@
 
 use fedcompetitors_graphs::{Reachability, UsageGraph};
 use fedcompetitors_learn::kernels;
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, LOOK, Trainer, by_samples,
+    Effort, Kept, LOOK, Trainer, Training, by_samples,
     local::{Local, each},
+    mixture,
 };
-use crate::{FederateError, Federation};
+use crate::{
+    FederateError, Federation,
+    exchange::{Content, Exchange, Offer, Parcel},
+    saved,
+};
 
 /// What keeps local steps from drifting apart.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Correction {
     /// Nothing: `FedAvg`.
     None,
@@ -46,22 +51,45 @@ impl Trainer for Averaging {
         }
     }
 
-    fn train(
+    fn begin(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
         effort: Effort,
-    ) -> Result<Vec<Vec<f32>>, FederateError> {
-        let mut models: Vec<Vec<f32>> = vec![Vec::new(); federation.len()];
-        let groups = groups(usage);
-        let trained: Vec<_> =
-            groups.par_iter().map(|group| self.train_group(federation, group, effort)).collect();
-        for group in trained {
-            for (participant, model) in group? {
-                models[participant] = model;
+    ) -> Box<dyn Training> {
+        let shared = federation.shared();
+        let mut members: Vec<Member> = (0..federation.len())
+            .map(|participant| Member {
+                local: Local::new(federation, participant, effort),
+                weight: 1.0,
+                is_behind: false,
+                gradients: vec![0.0; shared],
+                control: vec![0.0; shared],
+                sent_control: None,
+            })
+            .collect();
+        let groups = groups(usage).into_iter().map(|group| {
+            for (&member, weight) in group.iter().zip(by_samples(federation, &group)) {
+                members[member].weight = weight;
             }
-        }
-        Ok(models)
+            let common = federation.initial(group[0])[..shared].to_vec();
+            Group {
+                members: group,
+                common,
+                control: vec![0.0; shared],
+                models: Vec::new(),
+                controls: Vec::new(),
+            }
+        });
+        let groups = groups.collect();
+        let (evaluations, done, looked) = (effort.evaluations, 0, 0);
+        let local_steps = self.local_steps.max(1);
+        let correction = self.correction;
+        Box::new(Rounds { correction, local_steps, evaluations, groups, members, done, looked })
+    }
+
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+        Ok(Box::new(saved::read::<Rounds>(saved)?))
     }
 }
 
@@ -81,107 +109,222 @@ fn groups(usage: &UsageGraph) -> Vec<Vec<usize>> {
     groups
 }
 
+/// Those who share a model.
+#[derive(Serialize, Deserialize)]
+struct Group {
+    members: Vec<usize>,
+    /// The common model, and the common control variate.
+    common: Vec<f32>,
+    control: Vec<f32>,
+    /// What they were made of.
+    models: Vec<Parcel>,
+    controls: Vec<Parcel>,
+}
+
+impl Group {
+    fn is_alone(&self) -> bool {
+        self.members.len() == 1
+    }
+
+    /// Gives a member what is common.
+    fn hand_out(
+        &self,
+        member: &mut Member,
+        correction: Correction,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(), FederateError> {
+        let Member { local, is_behind, .. } = member;
+        let to = local.participant;
+        let carried = exchange.deliver(to, Content::Model, &self.common, &self.models)?;
+        local.receive(&carried);
+        local.parameters[..self.common.len()].copy_from_slice(&self.common);
+        if correction == Correction::ControlVariates {
+            let carried = exchange.deliver(to, Content::Gradient, &self.control, &self.controls)?;
+            local.receive(&carried);
+        }
+        *is_behind = false;
+        Ok(())
+    }
+}
+
 /// A member of a group.
+#[derive(Serialize, Deserialize)]
 struct Member {
     local: Local,
     /// Its part in the mean.
     weight: f32,
+    /// Was it away when the last common model was handed out?
+    is_behind: bool,
     /// The sum of this round's gradients, and its control variate.
     gradients: Vec<f32>,
     control: Vec<f32>,
+    /// As what the coordinator has got its control variate.
+    sent_control: Option<Parcel>,
 }
 
-impl Averaging {
-    fn train_group(
-        &self,
-        federation: &Federation<'_>,
-        group: &[usize],
-        effort: Effort,
-    ) -> Result<Vec<(usize, Vec<f32>)>, FederateError> {
-        let shared = federation.shared();
-        let mut members: Vec<Member> = group
-            .iter()
-            .zip(by_samples(federation, group))
-            .map(|(&participant, weight)| Member {
-                local: Local::new(federation, participant, effort),
-                weight,
-                gradients: vec![0.0; shared],
-                control: vec![0.0; shared],
-            })
-            .collect();
-        let alone = group.len() == 1;
-        let local_steps = if alone { LOOK } else { self.local_steps.max(1) };
-        let mut common = federation.initial(group[0])[..shared].to_vec();
-        let mut common_control = vec![0.0; shared];
-        let (mut done, mut looked) = (0, 0);
-        while done < effort.evaluations {
-            let steps = local_steps.min(effort.evaluations - done);
-            each(&mut members, |member| {
-                self.round(federation, member, &common, &common_control, steps)
-            })?;
-            done += steps;
-            if !alone {
-                common.fill(0.0);
-                for Member { local, weight, .. } in &members {
-                    kernels::add_scaled(&mut common, *weight, &local.parameters[..shared]);
-                }
-                for member in &mut members {
-                    member.local.parameters[..shared].copy_from_slice(&common);
-                }
-                if self.correction == Correction::ControlVariates {
-                    update_controls(&mut members, &mut common_control, steps);
-                }
-            }
-            if done >= looked + LOOK || done >= effort.evaluations {
-                looked = done;
-                each(&mut members, |member| member.local.look(federation))?;
-            }
-        }
-        let kept = |member: Member| (member.local.participant, member.local.keeper.kept());
-        Ok(members.into_iter().map(kept).collect())
+/// A training on its way.
+#[derive(Serialize, Deserialize)]
+struct Rounds {
+    correction: Correction,
+    local_steps: usize,
+    evaluations: usize,
+    groups: Vec<Group>,
+    members: Vec<Member>,
+    /// Steps that were made, and those before the last look.
+    done: usize,
+    looked: usize,
+}
+
+impl Training for Rounds {
+    fn rounds(&self) -> usize {
+        self.evaluations.div_ceil(self.local_steps)
     }
 
-    /// Local steps from the common model.
+    fn done(&self) -> usize {
+        self.done.div_ceil(self.local_steps)
+    }
+
     fn round(
-        &self,
+        &mut self,
         federation: &Federation<'_>,
-        member: &mut Member,
-        common: &[f32],
-        common_control: &[f32],
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(), FederateError> {
+        let steps = self.local_steps.min(self.evaluations - self.done);
+        let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
+        for group in &self.groups {
+            let behind = |&&a: &&usize| there[a] && self.members[a].is_behind;
+            let behind: Vec<usize> = group.members.iter().filter(behind).copied().collect();
+            for member in behind {
+                group.hand_out(&mut self.members[member], self.correction, exchange)?;
+            }
+        }
+        let correction = self.correction;
+        let mut turns: Vec<(&Group, &mut Member)> = Vec::new();
+        let mut members: Vec<Option<&mut Member>> = self.members.iter_mut().map(Some).collect();
+        for group in &self.groups {
+            for &member in group.members.iter().filter(|&&member| there[member]) {
+                turns.extend(members[member].take().map(|member| (group, member)));
+            }
+        }
+        each(&mut turns, |(group, member)| member.round(federation, correction, group, steps))?;
+        self.done += steps;
+        self.average(federation, exchange, &there, steps)?;
+        if self.done >= self.looked + LOOK || self.done >= self.evaluations {
+            self.looked = self.done;
+            each(&mut self.members, |member| match there[member.local.participant] {
+                true => member.local.look(federation),
+                false => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn kept(&self, participant: usize) -> Kept<'_> {
+        self.members[participant].local.keeper.kept()
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved::write(self)
+    }
+}
+
+impl Rounds {
+    /// The mean of the models of those who are there, for each group; and of their control
+    /// variates.
+    fn average(
+        &mut self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+        there: &[bool],
         steps: usize,
     ) -> Result<(), FederateError> {
-        let shared = common.len();
-        let Member { local, gradients, control, .. } = member;
+        let shared = federation.shared();
+        let controlled = self.correction == Correction::ControlVariates;
+        let mut models: Vec<Option<Offer>> = vec![None; self.members.len()];
+        let mut gradients = models.clone();
+        for group in self.groups.iter().filter(|group| !group.is_alone()) {
+            for &at in group.members.iter().filter(|&&member| there[member]) {
+                let Member { local, gradients: sum, .. } = &mut self.members[at];
+                let carried = local.carried.clone();
+                let (values, before) = (local.parameters[..shared].to_vec(), group.common.clone());
+                models[at] = Some(Offer { values, before, carried: carried.clone() });
+                if controlled {
+                    kernels::scale(sum, 1.0 / steps as f32);
+                    let (values, before) = (sum.clone(), Vec::new());
+                    gradients[at] = Some(Offer { values, before, carried });
+                }
+            }
+        }
+        let models = exchange.collect(Content::Model, shared, models);
+        let controls = exchange.collect(Content::Gradient, shared, gradients);
+        for (member, parcel) in self.members.iter_mut().zip(controls) {
+            if let Some(mut parcel) = parcel {
+                member.control = std::mem::take(&mut parcel.values);
+                member.sent_control = Some(parcel);
+            }
+        }
+        for group in self.groups.iter_mut().filter(|group| !group.is_alone()) {
+            let weight = |&member: &usize| self.members[member].weight;
+            let sent =
+                group.members.iter().filter_map(|at| Some((models[*at].as_ref()?, weight(at))));
+            let sent: Vec<(&Parcel, f32)> = sent.collect();
+            if let Some(mean) = mixture(&sent, sent.len() == group.members.len()) {
+                group.common = mean;
+                group.models = sent.iter().map(|(parcel, _)| parcel.receipt()).collect();
+            }
+            if controlled {
+                // Of those who are away what they last said still counts.
+                group.control.fill(0.0);
+                group.controls.clear();
+                for &member in &group.members {
+                    let Member { weight, control, sent_control, .. } = &self.members[member];
+                    kernels::add_scaled(&mut group.control, *weight, control);
+                    group.controls.extend(sent_control.clone());
+                }
+            }
+            for &member in &group.members {
+                if there[member] {
+                    group.hand_out(&mut self.members[member], self.correction, exchange)?;
+                } else {
+                    self.members[member].is_behind = true;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    /// Local steps from the common model.
+    fn round(
+        &mut self,
+        federation: &Federation<'_>,
+        correction: Correction,
+        group: &Group,
+        steps: usize,
+    ) -> Result<(), FederateError> {
+        let Self { local, gradients, control, .. } = self;
+        let shared = group.common.len();
         gradients.fill(0.0);
         for _ in 0..steps {
             local.step(federation, |gradient, parameters| {
                 let gradient = &mut gradient[..shared];
-                match self.correction {
+                match correction {
                     Correction::None => {}
                     Correction::Proximal { pull } => {
                         kernels::add_scaled(gradient, pull, &parameters[..shared]);
-                        kernels::add_scaled(gradient, -pull, common);
+                        kernels::add_scaled(gradient, -pull, &group.common);
                     }
+                    // (For plain gradient descent the mean of a round's gradients is the
+                    // second of the two updates in the literature, `cᵢ − c + (x − yᵢ) / (K η)`.)
                     Correction::ControlVariates => {
                         kernels::add_scaled(gradients, 1.0, gradient);
-                        kernels::add_scaled(gradient, 1.0, common_control);
+                        kernels::add_scaled(gradient, 1.0, &group.control);
                         kernels::add_scaled(gradient, -1.0, control);
                     }
                 }
             })?;
         }
         Ok(())
-    }
-}
-
-/// Each control variate becomes the mean of its participant's gradients along the round;
-/// the common one is their mean, weighted as the models are. (For plain gradient descent
-/// this is the second of the two updates in the literature, `cᵢ − c + (x − yᵢ) / (K η)`.)
-fn update_controls(members: &mut [Member], common_control: &mut [f32], steps: usize) {
-    common_control.fill(0.0);
-    for member in members {
-        member.control.copy_from_slice(&member.gradients);
-        kernels::scale(&mut member.control, 1.0 / steps as f32);
-        kernels::add_scaled(common_control, member.weight, &member.control);
     }
 }

@@ -1,10 +1,12 @@
 //! A participant under a hypernetwork: what the network makes is shared, the head is its own.
 
 use fedcompetitors_learn::{Batch, Optimizer, Part, Rule};
+use serde::{Deserialize, Serialize};
 
 use crate::{FederateError, Federation};
 
 /// A model whose shared parameters come from elsewhere, and whose head is trained here.
+#[derive(Serialize, Deserialize)]
 pub struct Headed {
     pub participant: usize,
     /// The shared parameters, which a hypernetwork makes, and behind them the head.

@@ -6,21 +6,29 @@
 //! simulations and for coordinators who compute on data they are trusted with;
 //! [`Mixing`](super::Mixing) is for everybody else.
 
-use fedcompetitors_graphs::{UsageGraph, bits::ones, random::Stream};
+use fedcompetitors_graphs::{
+    UsageGraph,
+    bits::{self, ones},
+    random::Stream,
+};
 use fedcompetitors_learn::{Batch, Hypernetwork, Part, kernels, simplex};
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Keeper, LOOK, Trainer,
+    Effort, Keeper, Kept, LOOK, Trainer, Training,
     headed::Headed,
     is_clearly_less,
-    local::{Batches, without_decay},
+    local::{Batches, each, without_decay},
     trial_steps,
 };
-use crate::{FederateError, Federation};
+use crate::{
+    FederateError, Federation,
+    exchange::{Content, Exchange, Parcel},
+    saved,
+};
 
 /// Training with a hypernetwork for each participant.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Hypernetworks {
     /// The width of its hidden layers.
     pub hidden: usize,
@@ -47,52 +55,158 @@ impl Trainer for Hypernetworks {
         "hypernetwork"
     }
 
-    fn train(
+    fn begin(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
         effort: Effort,
-    ) -> Result<Vec<Vec<f32>>, FederateError> {
-        let models: Vec<_> = (0..federation.len())
-            .into_par_iter()
-            .map(|owner| {
-                let mut members = vec![owner];
-                members.extend(ones(usage.collaborators(owner)));
-                self.train_one(federation, &members, effort)
-            })
-            .collect();
-        models.into_iter().collect()
+    ) -> Box<dyn Training> {
+        let trial = trial_steps(self.trial_percent, effort.evaluations, 1);
+        let learners = usage.learners();
+        let owners = (0..federation.len()).map(|owner| {
+            let mut members = vec![owner];
+            members.extend(ones(usage.collaborators(owner)));
+            let personal = |members| Personal::new(self, federation, members, effort);
+            let tries = trial > 0 && members.len() > 1;
+            Owner {
+                alone: tries.then(|| personal(&members[..1])),
+                is_better_alone: false,
+                together: personal(&members),
+                is_used: ones(learners.row(owner)).next().is_some(),
+                steps: 0,
+            }
+        });
+        Box::new(Rounds {
+            trial,
+            evaluations: effort.evaluations,
+            owners: owners.collect(),
+            entrusted: vec![None; federation.len()],
+            done: 0,
+        })
+    }
+
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+        Ok(Box::new(saved::read::<Rounds>(saved)?))
     }
 }
 
-impl Hypernetworks {
-    /// The model of the first of these participants, learned from all of them.
-    fn train_one(
-        &self,
+/// A training on its way: a round is from one look to the next.
+#[derive(Serialize, Deserialize)]
+struct Rounds {
+    /// Steps of a trial, and in all.
+    trial: usize,
+    evaluations: usize,
+    owners: Vec<Owner>,
+    /// The data that the coordinator has been trusted with.
+    entrusted: Vec<Option<Parcel>>,
+    /// Steps that were made.
+    done: usize,
+}
+
+/// A participant with its hypernetworks.
+#[derive(Serialize, Deserialize)]
+struct Owner {
+    /// Without collaborators, for a trial.
+    alone: Option<Personal>,
+    is_better_alone: bool,
+    together: Personal,
+    /// Does anybody learn from it?
+    is_used: bool,
+    steps: usize,
+}
+
+impl Training for Rounds {
+    fn rounds(&self) -> usize {
+        self.evaluations.div_ceil(LOOK)
+    }
+
+    fn done(&self) -> usize {
+        self.done.div_ceil(LOOK)
+    }
+
+    fn round(
+        &mut self,
         federation: &Federation<'_>,
-        members: &[usize],
-        effort: Effort,
-    ) -> Result<Vec<f32>, FederateError> {
-        let trial = trial_steps(self.trial_percent, effort.evaluations);
-        if members.len() == 1 || trial == 0 {
-            let mut only = Personal::new(self, federation, members, effort);
-            only.train(federation, effort.evaluations)?;
-            return Ok(only.keeper.kept());
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(), FederateError> {
+        let there = |a: &usize| exchange.is_there(*a) && !exchange.sends_garbage(*a);
+        let there: Vec<usize> = (0..federation.len()).filter(there).collect();
+        for &participant in &there {
+            let owner = &self.owners[participant];
+            if self.entrusted[participant].is_none() && (owner.is_used || owner.has_others()) {
+                self.entrusted[participant] = Some(exchange.entrust(participant));
+            }
         }
-        let mut chosen = Personal::new(self, federation, &members[..1], effort);
-        let mut other = Personal::new(self, federation, members, effort);
-        chosen.train(federation, trial)?;
-        other.train(federation, trial)?;
-        if !is_clearly_less(chosen.keeper.loss(), other.keeper.loss()) {
-            std::mem::swap(&mut chosen, &mut other);
+        let steps = LOOK.min(self.evaluations - self.done);
+        let (trial, evaluations) = (self.trial, self.evaluations);
+        each(&mut self.owners, |owner| {
+            if there.binary_search(&owner.together.owner()).is_err() {
+                return Ok(());
+            }
+            (0..steps).try_for_each(|_| owner.step(federation, &there, trial, evaluations))
+        })?;
+        self.done += steps;
+        for &to in &there {
+            let owner = &self.owners[to];
+            if owner.has_others() {
+                let kept = owner.best().keeper.kept();
+                let parcels = ones(kept.carried).filter_map(|from| self.entrusted[from].clone());
+                let parcels: Vec<Parcel> = parcels.collect();
+                exchange.deliver(to, Content::Model, kept.parameters, &parcels)?;
+            }
         }
-        chosen.train(federation, effort.evaluations - 2 * trial)?;
-        let best = if other.keeper.loss() < chosen.keeper.loss() { other } else { chosen };
-        Ok(best.keeper.kept())
+        Ok(())
+    }
+
+    fn kept(&self, participant: usize) -> Kept<'_> {
+        self.owners[participant].best().keeper.kept()
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved::write(self)
+    }
+}
+
+impl Owner {
+    fn has_others(&self) -> bool {
+        self.together.members.len() > 1
+    }
+
+    /// The next step: alone, then as many together, then where it was better.
+    fn step(
+        &mut self,
+        federation: &Federation<'_>,
+        there: &[usize],
+        trial: usize,
+        evaluations: usize,
+    ) -> Result<(), FederateError> {
+        self.steps += 1;
+        let (steps, is_last) = (self.steps, self.steps == evaluations);
+        match &mut self.alone {
+            Some(alone) if steps <= trial || self.is_better_alone => {
+                alone.step_and_look(federation, there, is_last || steps == trial)
+            }
+            Some(alone) if steps == 2 * trial => {
+                self.together.step_and_look(federation, there, true)?;
+                self.is_better_alone =
+                    is_clearly_less(alone.keeper.loss(), self.together.keeper.loss());
+                Ok(())
+            }
+            _ => self.together.step_and_look(federation, there, is_last),
+        }
+    }
+
+    /// What its validation data likes best.
+    fn best(&self) -> &Personal {
+        match &self.alone {
+            Some(alone) if alone.keeper.loss() < self.together.keeper.loss() => alone,
+            _ => &self.together,
+        }
     }
 }
 
 /// A participant's hypernetwork while it learns.
+#[derive(Serialize, Deserialize)]
 struct Personal {
     settings: Hypernetworks,
     /// The owner first.
@@ -102,6 +216,8 @@ struct Personal {
     network: Hypernetwork,
     decay: f32,
     keeper: Keeper,
+    /// Whose data the network has seen.
+    carried: Vec<u64>,
     stream: Stream,
     steps: usize,
 }
@@ -127,6 +243,7 @@ impl Personal {
             batches: batches.collect(),
             ray: by_samples(federation, members),
             keeper: Keeper::new(owner, &headed[0].model),
+            carried: federation.own(owner),
             members: headed,
             network,
             decay,
@@ -135,23 +252,29 @@ impl Personal {
         }
     }
 
-    /// So many steps more.
-    fn train(&mut self, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
-        let shared = federation.shared();
-        for left in (0..steps).rev() {
-            self.step(federation)?;
-            self.steps += 1;
-            if self.steps.is_multiple_of(LOOK) || left == 0 {
-                let owner = &mut self.members[0];
-                self.network.make(&self.ray, &mut owner.model[..shared]);
-                self.keeper.offer(federation, &owner.model)?;
-            }
+    fn owner(&self) -> usize {
+        self.members[0].participant
+    }
+
+    /// A step, and a look now and then, or if this is the last step for now.
+    fn step_and_look(
+        &mut self,
+        federation: &Federation<'_>,
+        there: &[usize],
+        is_last: bool,
+    ) -> Result<(), FederateError> {
+        self.step(federation, there)?;
+        self.steps += 1;
+        if self.steps.is_multiple_of(LOOK) || is_last {
+            let owner = &mut self.members[0];
+            self.network.make(&self.ray, &mut owner.model[..federation.shared()]);
+            self.keeper.offer(federation, &owner.model, &self.carried)?;
         }
         Ok(())
     }
 
     /// A step on the ray now and then, on the weights else.
-    fn step(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+    fn step(&mut self, federation: &Federation<'_>, there: &[usize]) -> Result<(), FederateError> {
         let shared = federation.shared();
         let Self { settings, members, ray, network, decay, .. } = self;
         let turn = settings.ray_every + 1;
@@ -165,13 +288,22 @@ impl Personal {
         } else {
             // One member, drawn by the ray, stands for the ray-weighted sum of all: the
             // same gradient on average, at the price of one.
-            let drawn = drawn(ray, self.stream.unit() as f32);
+            let parts: Vec<f32> = members
+                .iter()
+                .zip(&*ray)
+                .map(|(member, part)| match there.binary_search(&member.participant) {
+                    Ok(_) => *part,
+                    Err(_) => 0.0,
+                })
+                .collect();
+            let drawn = drawn(&parts, self.stream.unit() as f32);
             let member = &mut members[drawn];
             network.make(ray, &mut member.model[..shared]);
             member.gradient(federation, Part::Training, self.batches[drawn].next())?;
             kernels::add_scaled(&mut member.gradient, *decay, &member.model);
             network.step(ray, &member.gradient[..shared]);
             member.step_head(shared);
+            bits::insert(&mut self.carried, member.participant);
         }
         Ok(())
     }

@@ -1,20 +1,25 @@
 //! A participant that trains a model of its own between two exchanges.
 
-use fedcompetitors_graphs::random::Stream;
+use fedcompetitors_graphs::{bits, random::Stream};
 use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, shuffle};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{Effort, Keeper, LOOK};
 use crate::{FederateError, Federation};
 
 /// What a participant has while it trains.
+#[derive(Serialize, Deserialize)]
 pub struct Local {
     pub participant: usize,
     pub parameters: Vec<f32>,
+    /// Whose data they carry: its own, and what came with what it was handed.
+    pub carried: Vec<u64>,
     pub keeper: Keeper,
     optimizer: Optimizer,
     decay: f32,
     batches: Batches,
+    #[serde(skip)]
     gradient: Vec<f32>,
 }
 
@@ -28,7 +33,8 @@ impl Local {
             optimizer: Optimizer::new(rule, parameters.len()),
             decay,
             batches: Batches::new(federation, participant, effort.batch),
-            gradient: vec![0.0; parameters.len()],
+            gradient: Vec::new(),
+            carried: federation.own(participant),
             parameters,
         }
     }
@@ -41,6 +47,7 @@ impl Local {
         correct: impl FnOnce(&mut [f32], &[f32]),
     ) -> Result<(), FederateError> {
         let Self { participant, parameters, optimizer, decay, batches, gradient, .. } = self;
+        gradient.resize(parameters.len(), 0.0);
         federation.gradient_on(
             *participant,
             Part::Training,
@@ -71,21 +78,27 @@ impl Local {
 
     /// Lets its validation data look at the model as it is.
     pub fn look(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        self.keeper.offer(federation, &self.parameters)
+        self.keeper.offer(federation, &self.parameters, &self.carried)
+    }
+
+    /// Notes what came with something that it was handed.
+    pub fn receive(&mut self, carried: &[u64]) {
+        bits::union(&mut self.carried, carried);
     }
 }
 
 /// Works on all of them in parallel. If several fail, the first in order is heard of.
-pub fn each<T: Send>(
-    items: &mut [T],
+pub fn each<'a, T: Send + 'a>(
+    items: impl IntoParallelIterator<Item = &'a mut T>,
     work: impl Fn(&mut T) -> Result<(), FederateError> + Send + Sync,
 ) -> Result<(), FederateError> {
-    let results: Vec<_> = items.par_iter_mut().map(work).collect();
+    let results: Vec<_> = items.into_par_iter().map(work).collect();
     results.into_iter().collect()
 }
 
 /// The training samples of a participant in batches, in a new order each time all have had
 /// their turn. What is left behind the last whole batch waits for another order.
+#[derive(Serialize, Deserialize)]
 pub struct Batches {
     /// Nothing if all samples are one batch.
     rows: Vec<u32>,

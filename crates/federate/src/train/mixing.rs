@@ -3,13 +3,18 @@
 
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph, bits::ones};
 use fedcompetitors_learn::{Part, kernels};
+use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, LOOK, Trainer, is_clearly_less,
+    Effort, Kept, LOOK, Trainer, Training, is_clearly_less,
     local::{Local, each},
-    trial_steps,
+    mixture, trial_steps,
 };
-use crate::{FederateError, Federation};
+use crate::{
+    FederateError, Federation,
+    exchange::{Content, Exchange, Offer, Parcel},
+    saved,
+};
 
 /// How much of each collaborator goes into a mixture.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +27,7 @@ pub enum Weights<'a> {
 }
 
 /// What goes into a mixture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mixed {
     /// Models: everybody moves to the mixture of them.
     Models,
@@ -100,13 +105,77 @@ impl Mixing<'_> {
     }
 }
 
+impl Trainer for Mixing<'_> {
+    fn name(&self) -> &'static str {
+        "mixing"
+    }
+
+    fn begin(
+        &self,
+        federation: &Federation<'_>,
+        usage: &UsageGraph,
+        effort: Effort,
+    ) -> Box<dyn Training> {
+        let shared = federation.shared();
+        let local_steps = self.local_steps.max(1);
+        let trial = trial_steps(self.trial_percent, effort.evaluations, local_steps);
+        let learners = usage.learners();
+        let mixers = (0..federation.len()).map(|participant| Mixer {
+            local: Local::new(federation, participant, effort),
+            alone: (trial > 0).then(|| Local::new(federation, participant, effort)),
+            parts: self.parts(federation, usage, participant),
+            is_used: ones(learners.row(participant)).next().is_some(),
+            steps: 0,
+            start: vec![0.0; shared],
+            last: vec![0.0; shared],
+            added: vec![0.0; shared],
+        });
+        Box::new(Rounds {
+            local_steps,
+            mixed: self.mixed,
+            server_rate: self.server_rate,
+            against_drift: self.against_drift,
+            trial,
+            together: effort.evaluations - trial,
+            mixers: mixers.collect(),
+            done: 0,
+            looked: 0,
+        })
+    }
+
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+        Ok(Box::new(saved::read::<Rounds>(saved)?))
+    }
+}
+
+/// A training on its way.
+#[derive(Serialize, Deserialize)]
+struct Rounds {
+    local_steps: usize,
+    mixed: Mixed,
+    server_rate: f32,
+    against_drift: bool,
+    /// Steps that everybody makes alone before its first round, and those with others.
+    trial: usize,
+    together: usize,
+    mixers: Vec<Mixer>,
+    /// Steps that were made, and those before the last look.
+    done: usize,
+    looked: usize,
+}
+
 /// What a participant has while it trains.
+#[derive(Serialize, Deserialize)]
 struct Mixer {
     local: Local,
-    /// What it has trained alone.
-    trial: Option<Local>,
+    /// What it has trained alone for a trial, until it has decided.
+    alone: Option<Local>,
     /// Itself and its collaborators: who, and which part.
     parts: Vec<(usize, f32)>,
+    /// Does anybody learn from it?
+    is_used: bool,
+    /// Steps that it has made with others.
+    steps: usize,
     /// The shared parameters at the beginning of the round.
     start: Vec<f32>,
     /// The mean of its gradients in the last round, and what is added to those of this one
@@ -115,7 +184,139 @@ struct Mixer {
     added: Vec<f32>,
 }
 
+impl Training for Rounds {
+    fn rounds(&self) -> usize {
+        self.together.div_ceil(self.local_steps)
+    }
+
+    fn done(&self) -> usize {
+        self.done.div_ceil(self.local_steps)
+    }
+
+    fn round(
+        &mut self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(), FederateError> {
+        let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
+        let (trial, steps) = (self.trial, self.local_steps.min(self.together - self.done));
+        self.each_of(&there, |mixer| {
+            if mixer.steps == 0 {
+                mixer.train_alone(federation, trial)?;
+            }
+            mixer.round(federation, steps)
+        })?;
+        self.done += steps;
+        self.mix(exchange, &there)?;
+        let all_look = self.done >= self.looked + LOOK || self.done >= self.together;
+        if all_look {
+            self.looked = self.done;
+        }
+        self.each_of(&there, |mixer| {
+            let decides =
+                mixer.alone.is_some() && mixer.steps >= trial && mixer.steps - steps < trial;
+            if all_look || decides {
+                mixer.local.look(federation)?;
+            }
+            if decides {
+                mixer.decide();
+            }
+            Ok(())
+        })
+    }
+
+    fn kept(&self, participant: usize) -> Kept<'_> {
+        let Mixer { local, alone, .. } = &self.mixers[participant];
+        match alone {
+            Some(alone) if alone.keeper.loss() < local.keeper.loss() => alone.keeper.kept(),
+            _ => local.keeper.kept(),
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved::write(self)
+    }
+}
+
+impl Rounds {
+    /// Works on those who are there.
+    fn each_of(
+        &mut self,
+        there: &[bool],
+        work: impl Fn(&mut Mixer) -> Result<(), FederateError> + Send + Sync,
+    ) -> Result<(), FederateError> {
+        each(&mut self.mixers, |mixer| match there[mixer.local.participant] {
+            true => work(mixer),
+            false => Ok(()),
+        })
+    }
+
+    /// Everybody who is there gets the mixture of what its parts have sent.
+    fn mix(&mut self, exchange: &mut Exchange<'_>, there: &[bool]) -> Result<(), FederateError> {
+        let content = match self.mixed {
+            Mixed::Models => Content::Model,
+            Mixed::Updates => Content::Update,
+        };
+        let sent = self.collect(exchange, there, content, |mixer| mixer.gives(self.mixed));
+        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
+            if let Some(mixture) = mixer.get(exchange, content, &sent)? {
+                mixer.take(self.mixed, self.server_rate, &mixture);
+            }
+        }
+        if self.against_drift {
+            let content = Content::Gradient;
+            let gradients = |mixer: &Mixer| (mixer.last.clone(), Vec::new());
+            let sent = self.collect(exchange, there, content, gradients);
+            for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
+                // Whoever gets nothing follows its own gradient.
+                mixer.added.fill(0.0);
+                if let Some(mixture) = mixer.get(exchange, content, &sent)? {
+                    mixer.added = mixture;
+                    kernels::add_scaled(&mut mixer.added, -1.0, &mixer.last);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What those send who are there and who either learn or are learned from.
+    fn collect(
+        &self,
+        exchange: &mut Exchange<'_>,
+        there: &[bool],
+        content: Content,
+        given: impl Fn(&Mixer) -> (Vec<f32>, Vec<f32>),
+    ) -> Vec<Option<Parcel>> {
+        let sends =
+            |mixer: &Mixer| there[mixer.local.participant] && (mixer.is_used || !mixer.is_alone());
+        let offer = |mixer: &Mixer| {
+            let (values, before) = given(mixer);
+            Offer { values, before, carried: mixer.local.carried.clone() }
+        };
+        let offers = self.mixers.iter().map(|mixer| sends(mixer).then(|| offer(mixer)));
+        let shared = self.mixers.first().map_or(0, |mixer| mixer.start.len());
+        exchange.collect(content, shared, offers.collect())
+    }
+}
+
 impl Mixer {
+    /// The trial before the first round. Whoever has nobody to learn from needs no trial and
+    /// spends its steps at once.
+    fn train_alone(
+        &mut self,
+        federation: &Federation<'_>,
+        steps: usize,
+    ) -> Result<(), FederateError> {
+        if self.is_alone() {
+            self.alone = None;
+            return self.local.train_alone(federation, steps);
+        }
+        match &mut self.alone {
+            Some(alone) => alone.train_alone(federation, steps),
+            None => Ok(()),
+        }
+    }
+
     fn round(&mut self, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
         let Self { local, start, last, added, .. } = self;
         let shared = start.len();
@@ -127,25 +328,20 @@ impl Mixer {
                 kernels::add_scaled(&mut gradient[..shared], 1.0, added);
             })?;
         }
+        self.steps += steps;
         Ok(())
     }
 
-    /// What others get of its last round.
-    fn gives(&self, mixed: Mixed) -> Vec<f32> {
+    /// What others get of its last round, and what that would be if it had done nothing.
+    fn gives(&self, mixed: Mixed) -> (Vec<f32>, Vec<f32>) {
         let mut given = self.local.parameters[..self.start.len()].to_vec();
-        if mixed == Mixed::Updates {
-            kernels::add_scaled(&mut given, -1.0, &self.start);
+        match mixed {
+            Mixed::Models => (given, self.start.clone()),
+            Mixed::Updates => {
+                kernels::add_scaled(&mut given, -1.0, &self.start);
+                (given, Vec::new())
+            }
         }
-        given
-    }
-
-    /// The weighted sum of what its parts have.
-    fn mix(&self, of: &[Vec<f32>]) -> Vec<f32> {
-        let mut mixture = vec![0.0; self.start.len()];
-        for &(from, part) in &self.parts {
-            kernels::add_scaled(&mut mixture, part, &of[from]);
-        }
-        mixture
     }
 
     /// Is there nobody it learns from?
@@ -153,24 +349,38 @@ impl Mixer {
         self.parts.len() == 1
     }
 
-    /// Goes to where a mixture says.
-    fn take(&mut self, mixing: &Mixing<'_>, given: &[Vec<f32>]) {
-        if self.is_alone() {
-            return;
+    /// The mixture for it. Nothing if there is nobody to learn from, or if what it has sent
+    /// itself was refused.
+    fn get(
+        &mut self,
+        exchange: &mut Exchange<'_>,
+        content: Content,
+        sent: &[Option<Parcel>],
+    ) -> Result<Option<Vec<f32>>, FederateError> {
+        let to = self.local.participant;
+        let parts =
+            self.parts.iter().filter_map(|&(from, part)| Some((sent[from].as_ref()?, part)));
+        let parts: Vec<(&Parcel, f32)> = parts.collect();
+        if self.is_alone() || sent[to].is_none() {
+            return Ok(None);
         }
-        let mixture = self.mix(given);
-        let own = &mut self.local.parameters[..self.start.len()];
-        own.copy_from_slice(&self.start);
-        if mixing.mixed == Mixed::Models {
-            kernels::scale(own, 1.0 - mixing.server_rate);
-        }
-        kernels::add_scaled(own, mixing.server_rate, &mixture);
+        let Some(mixture) = mixture(&parts, parts.len() == self.parts.len()) else {
+            return Ok(None);
+        };
+        let made_of: Vec<Parcel> = parts.iter().map(|(parcel, _)| parcel.receipt()).collect();
+        let carried = exchange.deliver(to, content, &mixture, &made_of)?;
+        self.local.receive(&carried);
+        Ok(Some(mixture))
     }
 
-    /// Lets local steps follow the mixture of everybody's last gradients.
-    fn follow(&mut self, last: &[Vec<f32>]) {
-        self.added = self.mix(last);
-        kernels::add_scaled(&mut self.added, -1.0, &self.last);
+    /// Goes to where a mixture says.
+    fn take(&mut self, mixed: Mixed, server_rate: f32, mixture: &[f32]) {
+        let own = &mut self.local.parameters[..self.start.len()];
+        own.copy_from_slice(&self.start);
+        if mixed == Mixed::Models {
+            kernels::scale(own, 1.0 - server_rate);
+        }
+        kernels::add_scaled(own, server_rate, mixture);
     }
 
     /// Has it been better off alone, after as many steps? Then it goes on with that model,
@@ -178,80 +388,10 @@ impl Mixer {
     fn decide(&mut self) {
         let loss = self.local.keeper.loss();
         let better = |alone: &mut Local| is_clearly_less(alone.keeper.loss(), loss);
-        if let Some(alone) = self.trial.take_if(better) {
-            self.trial = Some(std::mem::replace(&mut self.local, alone));
+        if let Some(alone) = self.alone.take_if(better) {
+            self.alone = Some(std::mem::replace(&mut self.local, alone));
             self.parts = vec![(self.local.participant, 1.0)];
             self.added.fill(0.0);
         }
-    }
-
-    /// What its validation data liked best, of mixtures and of what it has trained alone.
-    fn best(self) -> Vec<f32> {
-        match self.trial {
-            Some(alone) if alone.keeper.loss() < self.local.keeper.loss() => alone.keeper.kept(),
-            _ => self.local.keeper.kept(),
-        }
-    }
-}
-
-impl Trainer for Mixing<'_> {
-    fn name(&self) -> &'static str {
-        "mixing"
-    }
-
-    fn train(
-        &self,
-        federation: &Federation<'_>,
-        usage: &UsageGraph,
-        effort: Effort,
-    ) -> Result<Vec<Vec<f32>>, FederateError> {
-        let shared = federation.shared();
-        let trial = trial_steps(self.trial_percent, effort.evaluations);
-        let mut mixers: Vec<Mixer> = (0..federation.len())
-            .map(|participant| Mixer {
-                local: Local::new(federation, participant, effort),
-                trial: None,
-                parts: self.parts(federation, usage, participant),
-                start: vec![0.0; shared],
-                last: vec![0.0; shared],
-                added: vec![0.0; shared],
-            })
-            .collect();
-        each(&mut mixers, |mixer| {
-            if trial > 0 && !mixer.is_alone() {
-                let mut alone = Local::new(federation, mixer.local.participant, effort);
-                alone.train_alone(federation, trial)?;
-                mixer.trial = Some(alone);
-            }
-            Ok(())
-        })?;
-        let together = effort.evaluations - trial;
-        let (mut done, mut looked) = (0, 0);
-        while done < together {
-            // The round that ends the trial is as long as the trial says.
-            let until = if done < trial { trial } else { together };
-            let steps = self.local_steps.max(1).min(until - done);
-            each(&mut mixers, |mixer| mixer.round(federation, steps))?;
-            done += steps;
-            let given: Vec<_> = mixers.iter().map(|mixer| mixer.gives(self.mixed)).collect();
-            mixers.iter_mut().for_each(|mixer| mixer.take(self, &given));
-            if self.against_drift {
-                let last: Vec<_> = mixers.iter().map(|mixer| mixer.last.clone()).collect();
-                mixers.iter_mut().for_each(|mixer| mixer.follow(&last));
-            }
-            if done >= looked + LOOK || done == trial || done == together {
-                looked = done;
-                each(&mut mixers, |mixer| mixer.local.look(federation))?;
-            }
-            if done == trial {
-                mixers.iter_mut().for_each(Mixer::decide);
-            }
-        }
-        // Whoever had nobody to learn from, and so no trial, has that much left.
-        each(&mut mixers, |mixer| match mixer.trial {
-            Some(_) => Ok(()),
-            None => mixer.local.train_alone(federation, trial),
-        })?;
-        Ok(mixers.into_iter().map(Mixer::best).collect())
     }
 }

@@ -11,9 +11,12 @@ mod local;
 mod mixing;
 
 use fedcompetitors_graphs::UsageGraph;
-use fedcompetitors_learn::Rule;
+use fedcompetitors_learn::{Rule, kernels};
 
-use crate::{FederateError, Federation};
+use crate::{
+    FederateError, Federation,
+    exchange::{Exchange, Parcel},
+};
 
 pub use average::{Averaging, Correction};
 pub(crate) use headed::Headed;
@@ -40,25 +43,84 @@ pub trait Trainer: Send + Sync {
     /// What it is called.
     fn name(&self) -> &'static str;
 
+    /// A training before its first round.
+    fn begin(
+        &self,
+        federation: &Federation<'_>,
+        usage: &UsageGraph,
+        effort: Effort,
+    ) -> Box<dyn Training>;
+
+    /// A training that goes on where [`Training::save`] has left it.
+    ///
+    /// # Errors
+    /// If it was not saved by a training of this kind.
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError>;
+
     /// Everybody's parameters in the end.
     ///
     /// # Errors
-    /// If training diverges.
+    /// If training diverges, or if the guard fires.
     fn train(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
         effort: Effort,
-    ) -> Result<Vec<Vec<f32>>, FederateError>;
+    ) -> Result<Vec<Vec<f32>>, FederateError> {
+        let mut training = self.begin(federation, usage, effort);
+        let mut exchange = Exchange::new(federation.competing());
+        while training.done() < training.rounds() {
+            exchange.begin(training.done() + 1);
+            training.round(federation, &mut exchange)?;
+        }
+        let models = (0..federation.len()).map(|a| training.kept(a).parameters.to_vec());
+        Ok(models.collect())
+    }
+}
+
+/// A training on its way, round by round.
+pub trait Training: Send {
+    /// How many rounds it takes.
+    fn rounds(&self) -> usize;
+
+    /// How many of them are done.
+    fn done(&self) -> usize;
+
+    /// The next round, with those who are there; whatever moves goes through the exchange.
+    ///
+    /// # Errors
+    /// If training diverges, or if the guard fires.
+    fn round(
+        &mut self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(), FederateError>;
+
+    /// What a participant's validation data has liked best so far.
+    fn kept(&self, participant: usize) -> Kept<'_>;
+
+    /// Everything that is needed to go on, for [`Trainer::resume`].
+    fn save(&self) -> Vec<u8>;
+}
+
+/// A participant's model.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// Its parameters.
+    pub parameters: &'a [f32],
+    /// Whose data they carry, as a set of bits.
+    pub carried: &'a [u64],
 }
 
 /// Steps after which a participant looks at its validation data.
 pub(crate) const LOOK: usize = 20;
 
-/// How many steps of so many a trial takes: at most half, as the other half is what it is
-/// compared with.
-fn trial_steps(percent: usize, evaluations: usize) -> usize {
-    evaluations * percent.min(50) / 100
+/// How many steps of so many a trial takes, in whole rounds: at most half, as the other
+/// half is what it is compared with.
+fn trial_steps(percent: usize, evaluations: usize, round: usize) -> usize {
+    let steps = (evaluations * percent.min(50)).div_ceil(100).next_multiple_of(round);
+    // Where that is too much for so small a budget, there is no trial.
+    if 2 * steps <= evaluations { steps } else { 0 }
 }
 
 /// Is a validation loss less by so much that it is hardly chance, and worth leaving for?
@@ -68,3 +130,14 @@ fn is_clearly_less(loss: f64, than: f64) -> bool {
 
 /// The part of a loss that makes a clear difference.
 const CLEARLY: f64 = 0.3;
+
+/// The weighted sum of what was sent; where not all are there, the weights of those who are
+/// make up for the others. Nothing if nobody has sent anything.
+fn mixture(sent: &[(&Parcel, f32)], all_there: bool) -> Option<Vec<f32>> {
+    let mut sum = vec![0.0; sent.first()?.0.values.len()];
+    let total = if all_there { 1.0 } else { sent.iter().map(|(_, weight)| weight).sum() };
+    for (parcel, weight) in sent {
+        kernels::add_scaled(&mut sum, weight / total, &parcel.values);
+    }
+    Some(sum)
+}

@@ -1,0 +1,422 @@
+//! What goes from participants to the coordinator and back, and the guard at that door.
+//!
+//! Everything that moves carries its provenance: the participants whose data influenced
+//! it. What is made of several things carries what they all carry. Before anything is
+//! handed to a participant the guard looks whether it carries a competitor's data, and if
+//! so stops the training. It works on what happened, not on what was planned: with a plan
+//! that keeps the rule it never fires, and it is here for the bugs and the changes.
+//!
+//! What comes in is looked at too: what is no number, of the wrong length or far too large
+//! is refused by name, and the round goes on without it.
+
+use std::collections::BTreeMap;
+
+use fedcompetitors_graphs::{
+    CompetingGraph,
+    bits::{self, common_ones, contains, ones},
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    FederateError,
+    faults::{Faults, Garbage},
+};
+
+/// What is in a parcel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// Everything a participant knows, for a coordinator that is trusted with it.
+    Data,
+    /// The shared parameters of a model, or a mixture of such.
+    Model,
+    /// What local steps have changed, or a mixture of such.
+    Update,
+    /// The mean gradient of a round, or a mixture of such.
+    Gradient,
+}
+
+impl Content {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Model => "model",
+            Self::Update => "update",
+            Self::Gradient => "gradient",
+        }
+    }
+}
+
+/// A line of the ledger: something has moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// Its number in the ledger, counted from 1.
+    pub entry: u64,
+    /// The round, counted from 1.
+    pub round: usize,
+    /// Who sent it; the coordinator is nobody.
+    pub from: Option<usize>,
+    /// Who got it; the coordinator is nobody.
+    pub to: Option<usize>,
+    /// What it was.
+    pub content: Content,
+    /// The entries that it was made of.
+    pub made_of: Vec<u64>,
+    /// Whose data it carries.
+    pub provenance: Vec<usize>,
+    /// Its size.
+    pub bytes: u64,
+    /// The SHA-256 of its bytes, the numbers little-endian one after the other.
+    pub hash: [u8; 32],
+}
+
+/// Something that did not go as it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// The round, counted from 1.
+    pub round: usize,
+    /// Who.
+    pub participant: usize,
+    /// What.
+    pub kind: IncidentKind,
+}
+
+/// What did not go as it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncidentKind {
+    /// It was not there.
+    Missing,
+    /// What it sent holds something that is no number.
+    NotFinite,
+    /// What it sent has another length than the others'.
+    WrongLength,
+    /// What it sent is far larger than anything before.
+    TooLarge,
+}
+
+impl IncidentKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Missing, Self::NotFinite, Self::WrongLength, Self::TooLarge];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::NotFinite => "not-finite",
+            Self::WrongLength => "wrong-length",
+            Self::TooLarge => "too-large",
+        }
+    }
+}
+
+/// What a participant offers to the coordinator.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// The numbers.
+    pub values: Vec<f32>,
+    /// Where they would be if the participant had done nothing: what the coordinator last
+    /// knew of it. Nothing stands for zeros.
+    pub before: Vec<f32>,
+    /// Whose data they carry, as a set of bits.
+    pub carried: Vec<u64>,
+}
+
+/// What the coordinator has accepted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Parcel {
+    /// Who sent it.
+    pub from: usize,
+    /// The numbers.
+    pub values: Vec<f32>,
+    carried: Vec<u64>,
+    entry: u64,
+}
+
+impl Parcel {
+    /// What it was, without its numbers.
+    pub fn receipt(&self) -> Self {
+        Self { values: Vec::new(), carried: self.carried.clone(), ..*self }
+    }
+}
+
+/// What a participant sends is refused if it is this many times larger than what is usual.
+const TOO_MANY_TIMES: f64 = 100.0;
+
+/// Senders below which their middle says nothing.
+const FEW: usize = 3;
+
+/// The door between participants and coordinator.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    competing: &'a CompetingGraph,
+    faults: Option<&'a Faults>,
+    /// Keep a ledger?
+    recording: bool,
+    round: usize,
+    transfers: Vec<Transfer>,
+    incidents: Vec<Incident>,
+    memory: Memory,
+}
+
+/// What must outlive an interruption.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Memory {
+    /// How many entries the ledger has so far.
+    entries: u64,
+    /// From whom a participant first got what carries another one's data.
+    first_from: BTreeMap<(usize, usize), usize>,
+    /// The largest change that was accepted from each participant, for each content.
+    largest: BTreeMap<(usize, Content), f64>,
+}
+
+impl<'a> Exchange<'a> {
+    /// A door with a guard and without a ledger, for experiments.
+    pub fn new(competing: &'a CompetingGraph) -> Self {
+        Self {
+            competing,
+            faults: None,
+            recording: false,
+            round: 0,
+            transfers: Vec::new(),
+            incidents: Vec::new(),
+            memory: Memory::default(),
+        }
+    }
+
+    /// A door with guard and ledger, and with these faults.
+    pub fn recorded(competing: &'a CompetingGraph, faults: Option<&'a Faults>) -> Self {
+        Self { faults, recording: true, ..Self::new(competing) }
+    }
+
+    /// Begins a round, counted from 1: who is not there is missing.
+    pub fn begin(&mut self, round: usize) {
+        self.round = round;
+        for participant in 0..self.competing.participants().len() {
+            if !self.is_there(participant) {
+                self.incident(participant, IncidentKind::Missing);
+            }
+        }
+    }
+
+    /// Is a participant there in this round?
+    pub fn is_there(&self, participant: usize) -> bool {
+        !self.faults.is_some_and(|faults| faults.is_missing(self.round, participant))
+    }
+
+    /// Does a participant send garbage in this round? For trainers in which nobody sends
+    /// numbers.
+    pub fn sends_garbage(&self, participant: usize) -> bool {
+        self.faults.is_some_and(|faults| faults.garbage(self.round, participant).is_some())
+    }
+
+    fn incident(&mut self, participant: usize, kind: IncidentKind) {
+        self.incidents.push(Incident { round: self.round, participant, kind });
+    }
+
+    /// The coordinator takes what participants offer, each at its index, so many numbers
+    /// from each; what cannot be used is refused.
+    pub fn collect(
+        &mut self,
+        content: Content,
+        length: usize,
+        mut offers: Vec<Option<Offer>>,
+    ) -> Vec<Option<Parcel>> {
+        for (from, offer) in offers.iter_mut().enumerate() {
+            let garbage = self.faults.and_then(|faults| faults.garbage(self.round, from));
+            if let (Some(offer), Some(garbage)) = (offer, garbage) {
+                spoil(offer, garbage);
+            }
+        }
+        let changes: Vec<Option<Result<f64, IncidentKind>>> =
+            offers.iter().map(|offer| offer.as_ref().map(|offer| change(offer, length))).collect();
+        let usual = usual(changes.iter().flatten().filter_map(|change| change.ok()));
+        let mut accepted = Vec::with_capacity(offers.len());
+        for (from, (offer, change)) in offers.into_iter().zip(changes).enumerate() {
+            let (Some(offer), Some(change)) = (offer, change) else {
+                accepted.push(None);
+                continue;
+            };
+            accepted.push(
+                match change.and_then(|change| self.sized(from, content, change, usual)) {
+                    Ok(()) => Some(self.accept(from, content, offer)),
+                    Err(kind) => {
+                        self.incident(from, kind);
+                        None
+                    }
+                },
+            );
+        }
+        accepted
+    }
+
+    /// Is a change of a size that can be believed?
+    fn sized(
+        &mut self,
+        from: usize,
+        content: Content,
+        change: f64,
+        usual: Option<f64>,
+    ) -> Result<(), IncidentKind> {
+        let largest = self.memory.largest.entry((from, content)).or_insert(0.0);
+        let most = usual.unwrap_or(0.0).max(*largest);
+        // With nothing to compare with, everything is believed.
+        if most > 0.0 && change > TOO_MANY_TIMES * most {
+            return Err(IncidentKind::TooLarge);
+        }
+        *largest = largest.max(change);
+        Ok(())
+    }
+
+    fn accept(&mut self, from: usize, content: Content, offer: Offer) -> Parcel {
+        let Offer { values, carried, .. } = offer;
+        let entry = self.enter(Some(from), None, content, Vec::new(), &carried, &values);
+        Parcel { from, values, carried, entry }
+    }
+
+    /// Takes a participant's data into the coordinator's trust.
+    pub fn entrust(&mut self, from: usize) -> Parcel {
+        let mut carried = vec![0; self.competing.competitors(from).len()];
+        bits::insert(&mut carried, from);
+        let entry = self.enter(Some(from), None, Content::Data, Vec::new(), &carried, &[]);
+        Parcel { from, values: Vec::new(), carried, entry }
+    }
+
+    /// Hands a participant what was made of these parcels; returns whose data it carries.
+    ///
+    /// # Errors
+    /// If it carries data of a competitor.
+    pub fn deliver(
+        &mut self,
+        to: usize,
+        content: Content,
+        values: &[f32],
+        made_of: &[Parcel],
+    ) -> Result<Vec<u64>, FederateError> {
+        let mut carried = vec![0; self.competing.competitors(to).len()];
+        for parcel in made_of {
+            bits::union(&mut carried, &parcel.carried);
+        }
+        if let Some(rival) = common_ones(&carried, self.competing.competitors(to)).next() {
+            return Err(self.breach(to, rival, made_of));
+        }
+        for parcel in made_of.iter().filter(|parcel| parcel.from != to) {
+            for other in ones(&parcel.carried).filter(|&other| other != to) {
+                self.memory.first_from.entry((to, other)).or_insert(parcel.from);
+            }
+        }
+        let entries = made_of.iter().map(|parcel| parcel.entry).collect();
+        self.enter(None, Some(to), content, entries, &carried, values);
+        Ok(carried)
+    }
+
+    /// The way that a competitor's data would have taken.
+    fn breach(&self, to: usize, rival: usize, made_of: &[Parcel]) -> FederateError {
+        let mut path = vec![to];
+        let last = made_of.iter().find(|parcel| contains(&parcel.carried, rival));
+        let mut at = last.map_or(rival, |parcel| parcel.from);
+        while at != rival && path.len() <= self.competing.participants().len() {
+            path.push(at);
+            at = self.memory.first_from.get(&(at, rival)).copied().unwrap_or(rival);
+        }
+        path.push(rival);
+        let name = |participant: usize| self.competing.participants().name(participant).to_owned();
+        FederateError::Guard {
+            round: self.round,
+            to: name(to),
+            rival: name(rival),
+            path: path.into_iter().rev().map(name).collect(),
+        }
+    }
+
+    fn enter(
+        &mut self,
+        from: Option<usize>,
+        to: Option<usize>,
+        content: Content,
+        made_of: Vec<u64>,
+        carried: &[u64],
+        values: &[f32],
+    ) -> u64 {
+        self.memory.entries += 1;
+        let entry = self.memory.entries;
+        if self.recording {
+            self.transfers.push(Transfer {
+                entry,
+                round: self.round,
+                from,
+                to,
+                content,
+                made_of,
+                provenance: ones(carried).collect(),
+                bytes: 4 * values.len() as u64,
+                hash: hash(values),
+            });
+        }
+        entry
+    }
+
+    /// What has moved and what went wrong since this was last asked.
+    pub fn drain(&mut self) -> (Vec<Transfer>, Vec<Incident>) {
+        (std::mem::take(&mut self.transfers), std::mem::take(&mut self.incidents))
+    }
+
+    /// What the door remembers, for [`Exchange::recall`].
+    pub fn save(&self) -> Vec<u8> {
+        crate::saved::write(&self.memory)
+    }
+
+    /// Goes on where another has stopped.
+    ///
+    /// # Errors
+    /// If that is not what [`Exchange::save`] gave.
+    pub fn recall(&mut self, saved: &[u8]) -> Result<(), FederateError> {
+        self.memory = crate::saved::read(saved)?;
+        Ok(())
+    }
+}
+
+/// The SHA-256 of numbers, little-endian one after the other.
+pub fn hash(values: &[f32]) -> [u8; 32] {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    Sha256::digest(bytes).into()
+}
+
+/// How much an offer changes, if it can be used at all.
+fn change(offer: &Offer, length: usize) -> Result<f64, IncidentKind> {
+    if offer.values.len() != length {
+        return Err(IncidentKind::WrongLength);
+    }
+    let before = offer.before.iter().copied().chain(std::iter::repeat(0.0));
+    let squares = offer.values.iter().zip(before).map(|(value, before)| {
+        let difference = f64::from(*value) - f64::from(before);
+        difference * difference
+    });
+    let size = squares.sum::<f64>().sqrt();
+    if size.is_finite() { Ok(size) } else { Err(IncidentKind::NotFinite) }
+}
+
+/// The middle of the changes, where there are enough to have one. Of an even number the
+/// lower of the two in the middle: garbage must not speak for itself.
+fn usual(changes: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut changes: Vec<f64> = changes.collect();
+    changes.sort_by(f64::total_cmp);
+    (changes.len() >= FEW).then(|| changes[(changes.len() - 1) / 2])
+}
+
+/// What a fault makes of an offer.
+fn spoil(offer: &mut Offer, garbage: Garbage) {
+    match garbage {
+        Garbage::Nan => offer.values.iter_mut().step_by(2).for_each(|value| *value = f32::NAN),
+        Garbage::WrongLength => {
+            offer.values.pop();
+        }
+        Garbage::Huge => {
+            let before = offer.before.iter().copied().chain(std::iter::repeat(0.0));
+            for (value, before) in offer.values.iter_mut().zip(before) {
+                *value = before + 1000.0 * (*value - before);
+            }
+        }
+    }
+}
