@@ -7,6 +7,8 @@ use std::{
 
 use fedcompetitors_graphs::{GraphError, shown};
 
+use crate::FederationProblem;
+
 /// A file that cannot be used: which one, where, why.
 #[derive(Debug)]
 pub struct FileError {
@@ -66,6 +68,17 @@ pub enum Problem {
     /// A participant or an edge is wrong.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A participant's entry names somebody who cannot be meant.
+    #[error("participant \"{}\": {error}", shown(.participant))]
+    OfParticipant {
+        /// Whose entry it is.
+        participant: String,
+        /// What is wrong.
+        error: Box<GraphError>,
+    },
+    /// A federation file does not make sense.
+    #[error(transparent)]
+    Federation(Box<FederationProblem>),
     /// The files name no participant at all.
     #[error("names no participant")]
     NoParticipants,
@@ -158,6 +171,12 @@ pub enum NpyProblem {
     Long,
 }
 
+impl From<FederationProblem> for Problem {
+    fn from(problem: FederationProblem) -> Self {
+        Self::Federation(Box::new(problem))
+    }
+}
+
 impl FileError {
     pub(crate) fn new(path: &Path, problem: impl Into<Problem>) -> Self {
         Self { path: path.to_owned(), line: None, problem: problem.into() }
@@ -197,6 +216,8 @@ impl FileError {
             }
             Problem::NotANumber { .. } => "write a number such as 0.25, with a point".into(),
             Problem::Graph(error) => error.hint(),
+            Problem::OfParticipant { error, .. } => error.hint(),
+            Problem::Federation(problem) => problem.hint(),
             Problem::NoParticipants => {
                 "a federation needs participants: name them in the benefit file, the competing file or a list"
                     .into()

@@ -8,6 +8,7 @@
 //! | competing graph | CSV with header `a,b` (each line a report: `a` says it competes with `b`), or an n × n `.npy` matrix of 0 and 1, row = who reports |
 //! | benefit graph | CSV with header `from,to,benefit`, or an n × n `.npy` matrix, row = from, column = to |
 //! | participants | text, one name a line; fixes the order |
+//! | federation | TOML, see [`federation::Settings`] |
 //! | plan | JSON, `fedcompetitors-plan/1` |
 //! | certificate | JSON, `fedcompetitors-certificate/1` |
 
@@ -15,6 +16,7 @@
 
 mod certificate;
 mod error;
+pub mod federation;
 mod graphs;
 mod json;
 mod npy;
@@ -24,6 +26,7 @@ mod write;
 
 pub use certificate::{parse_certificate, read_certificate, write_certificate};
 pub use error::{FileError, NpyProblem, Problem};
+pub use federation::{FederationFile, FederationProblem, parse_federation, read_federation};
 pub use graphs::{
     Graphs, MOST_PARTICIPANTS, parse_graphs, parse_participants, read_competing, read_graphs,
     read_participants,

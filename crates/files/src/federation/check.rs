@@ -1,0 +1,362 @@
+//! From the text of a federation file to settings that make sense, or to the line that
+//! does not.
+
+use std::{collections::BTreeSet, path::Path};
+
+use fedcompetitors_graphs::{CompetingGraph, ParticipantsBuilder, nearest};
+use toml::de::{DeTable, DeValue};
+
+use super::{
+    FederationProblem,
+    settings::{EstimatorName, Method, MetricName, Settings, TaskKind, written},
+};
+use crate::{FileError, MOST_PARTICIPANTS, Problem};
+
+/// Reads the text; unknown keys and words are refused.
+pub fn parse(path: &Path, text: &str) -> Result<Settings, FileError> {
+    toml::from_str(text).map_err(|error| {
+        let place = error.span().map(|span| Place::of(text, span.start));
+        let participant = place.as_ref().and_then(|place| place.participant.clone());
+        let line = place.map(|place| place.line);
+        let problem = described(error.message(), participant);
+        FileError { path: path.to_owned(), line, problem: problem.into() }
+    })
+}
+
+/// Where in a file something stands.
+struct Place {
+    line: u64,
+    /// The participant whose entry it is in.
+    participant: Option<String>,
+}
+
+impl Place {
+    fn of(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.matches('\n').count() as u64 + 1;
+        // The last header before it; what stands on that line itself counts too.
+        let end = text[before.len()..].find('\n').map_or(text.len(), |at| before.len() + at);
+        let header = text[..end].lines().rev().map(str::trim).find(|line| line.starts_with('['));
+        let entry = header.is_some_and(|header| header.starts_with("[[participants]]"));
+        let name = |line: &str| -> Option<String> {
+            let value = line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?;
+            Some(value.split('#').next()?.trim().trim_matches('"').to_owned())
+        };
+        let entry_start = text[..end].rfind("[[participants]]").unwrap_or(0);
+        let is_entry_line = |line: &&str| !line.trim_start().starts_with('[');
+        let mut lines = text[entry_start..].lines().skip(1).take_while(is_entry_line);
+        let participant = if entry { lines.find_map(name) } else { None };
+        Self { line, participant }
+    }
+}
+
+/// What the reader of TOML complains about. It tells of unknown keys and words in a sentence,
+/// with each word in backticks, so they are picked out of that.
+fn described(message: &str, participant: Option<String>) -> FederationProblem {
+    let mut quoted = message.split('`').skip(1).step_by(2).map(str::to_owned);
+    let is_key = message.starts_with("unknown field");
+    if is_key || message.starts_with("unknown variant") {
+        let found = quoted.next().unwrap_or_default();
+        let known: Vec<String> = quoted.collect();
+        let nearest = nearest(&found, known.iter().map(String::as_str));
+        return if is_key {
+            FederationProblem::UnknownKey { participant, key: found, nearest, known }
+        } else {
+            FederationProblem::UnknownValue { participant, value: found, nearest, known }
+        };
+    }
+    FederationProblem::Toml(match participant {
+        Some(name) => format!("participant \"{name}\": {message}"),
+        None => message.to_owned(),
+    })
+}
+
+/// Do the settings make sense? Then who competes with whom.
+pub fn check(path: &Path, text: &str, settings: &Settings) -> Result<CompetingGraph, FileError> {
+    let checked = Checker { path, text, settings };
+    checked.numbers()?;
+    checked.task()?;
+    checked.lists()?;
+    checked.sources()?;
+    checked.competing()
+}
+
+/// A step on the way to a value: a key, or the number of a list's entry.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Key(&'a str),
+    At(usize),
+}
+
+struct Checker<'a> {
+    path: &'a Path,
+    text: &'a str,
+    settings: &'a Settings,
+}
+
+impl Checker<'_> {
+    /// The error, with the line of the value at the end of these steps, or as near to it as
+    /// the file goes.
+    fn error(&self, steps: &[Step<'_>], problem: impl Into<Problem>) -> FileError {
+        let line = self.offset(steps).map(|offset| Place::of(self.text, offset).line);
+        FileError { path: self.path.to_owned(), line, problem: problem.into() }
+    }
+
+    fn offset(&self, steps: &[Step<'_>]) -> Option<usize> {
+        let table = DeTable::parse(self.text).ok()?;
+        let mut offset = None;
+        let mut entries = Some(table.get_ref());
+        let mut value: Option<&DeValue<'_>> = None;
+        for step in steps {
+            let next = match (step, entries, value) {
+                (Step::Key(key), Some(table), _) => {
+                    let found = table.iter().find(|(name, _)| name.get_ref() == key);
+                    found.map(|(name, value)| (name.span().start, value))
+                }
+                (Step::At(at), _, Some(DeValue::Array(array))) => {
+                    array.get(*at).map(|value| (value.span().start, value))
+                }
+                _ => None,
+            };
+            let Some((start, found)) = next else {
+                break;
+            };
+            offset = Some(start);
+            value = Some(found.get_ref());
+            entries = match found.get_ref() {
+                DeValue::Table(table) => Some(table),
+                _ => None,
+            };
+        }
+        offset
+    }
+
+    fn range(
+        &self,
+        steps: &[Step<'_>],
+        is_fine: bool,
+        wanted: &'static str,
+    ) -> Result<(), FileError> {
+        if is_fine {
+            return Ok(());
+        }
+        let key = steps.iter().rev().find_map(|step| match step {
+            Step::Key(key) => Some((*key).to_owned()),
+            Step::At(_) => None,
+        });
+        let participant = match steps {
+            [Step::Key("participants"), Step::At(at), ..] => {
+                self.settings.participants.get(*at).map(|participant| participant.name.clone())
+            }
+            _ => None,
+        };
+        let key = key.unwrap_or_default();
+        Err(self.error(steps, FederationProblem::Range { participant, key, wanted }))
+    }
+
+    fn numbers(&self) -> Result<(), FileError> {
+        use Step::Key;
+        let Settings { data, training, model, benefit, .. } = self.settings;
+        let above_0 = |value: f32| value.is_finite() && value > 0.0;
+        let from_0 = |value: f32| value.is_finite() && value >= 0.0;
+        let part = |value: f64| value > 0.0 && value < 1.0;
+        self.range(&[Key("seed")], i64::try_from(self.settings.seed).is_ok(), "at most 2^63 − 1")?;
+        self.range(&[Key("repeats")], (1..=1000).contains(&self.settings.repeats), "1 to 1000")?;
+        for (key, value) in [("validation", data.validation), ("test", data.test)] {
+            self.range(&[Key("data"), Key(key)], part(value), "between 0 and 1")?;
+        }
+        let parts = data.validation + data.test;
+        self.range(
+            &[Key("data"), Key("test")],
+            part(parts),
+            "less than 1 together with `validation`",
+        )?;
+        let wide = |&width: &usize| (1..=100_000).contains(&width);
+        self.range(
+            &[Key("model"), Key("hidden")],
+            model.hidden.iter().all(wide),
+            "widths from 1 to 100000",
+        )?;
+        let has_layers = !model.own_head || !model.hidden.is_empty();
+        self.range(
+            &[Key("model"), Key("own-head")],
+            has_layers,
+            "false without hidden layers: nothing would be shared",
+        )?;
+        let threshold = benefit.threshold.is_none_or(|value| value.is_finite() && value >= 0.0);
+        self.range(&[Key("benefit"), Key("threshold")], threshold, "0 or more")?;
+        let training_key =
+            |key, is_fine, wanted| self.range(&[Key("training"), Key(key)], is_fine, wanted);
+        training_key("rounds", (1..=1_000_000).contains(&training.rounds), "1 to 1000000")?;
+        training_key(
+            "local-steps",
+            (1..=1_000_000).contains(&training.local_steps),
+            "1 to 1000000",
+        )?;
+        training_key("rate", above_0(training.rate), "above 0")?;
+        let momentum = from_0(training.momentum) && training.momentum < 1.0;
+        training_key("momentum", momentum, "from 0 to below 1")?;
+        training_key("decay", from_0(training.decay), "0 or more")?;
+        training_key("batch", training.batch != Some(0), "1 or more")?;
+        training_key("own-part", training.own_part.is_none_or(part), "between 0 and 1")?;
+        training_key("server-rate", above_0(training.server_rate), "above 0")?;
+        training_key("trial", training.trial <= 50, "from 0 to 50")?;
+        training_key("pull", from_0(training.pull), "0 or more")?;
+        let hidden = (1..=10_000).contains(&training.hypernetwork_hidden);
+        training_key("hypernetwork-hidden", hidden, "1 to 10000")
+    }
+
+    fn task(&self) -> Result<(), FileError> {
+        use Step::Key;
+        let settings = self.settings;
+        let (kind, metric) = (settings.task.kind, settings.metric());
+        let goes = match kind {
+            TaskKind::Regression => metric == MetricName::Mse,
+            TaskKind::Binary => metric != MetricName::Mse,
+            TaskKind::Classes => metric == MetricName::Accuracy,
+        };
+        let task = written(kind);
+        if !goes {
+            let problem = FederationProblem::Metric { metric: written(metric), task };
+            return Err(self.error(&[Key("task"), Key("metric")], problem));
+        }
+        let found = settings.classes().len();
+        let generated = settings.participants.iter().all(|one| one.generate.is_some());
+        let fits = match kind {
+            TaskKind::Regression => found == 0,
+            TaskKind::Binary => found == 2,
+            TaskKind::Classes => found >= 2 || generated,
+        };
+        if !fits {
+            let problem = FederationProblem::Classes { task, found };
+            return Err(self.error(&[Key("task"), Key("classes")], problem));
+        }
+        if settings.task.target.is_none() && !generated {
+            return Err(self.error(&[Key("task")], FederationProblem::NoTarget));
+        }
+        let given = settings.benefit.estimator == EstimatorName::Given;
+        if given != settings.benefit.file.is_some() {
+            return Err(self.error(&[Key("benefit")], FederationProblem::GivenFile));
+        }
+        Ok(())
+    }
+
+    /// Lists without doubles, methods that there are.
+    fn lists(&self) -> Result<(), FileError> {
+        use Step::{At, Key};
+        let Settings { data, task, compare, .. } = self.settings;
+        let once = |steps: &[Step<'_>], key: &str, texts: &[String]| {
+            let mut seen = BTreeSet::new();
+            match texts.iter().find(|text| !seen.insert(*text)) {
+                None => Ok(()),
+                Some(text) => {
+                    let (key, text) = (key.to_owned(), text.clone());
+                    Err(self.error(steps, FederationProblem::Twice { key, text }))
+                }
+            }
+        };
+        let classes: Vec<String> = self.settings.classes().concat();
+        once(&[Key("task"), Key("classes")], "classes", &classes)?;
+        for (key, list) in [("header", &data.header), ("features", &data.features)] {
+            once(&[Key("data"), Key(key)], key, list.as_deref().unwrap_or_default())?;
+        }
+        once(&[Key("data"), Key("ignore")], "ignore", &data.ignore)?;
+        for (column, names) in &data.categories {
+            once(&[Key("data"), Key("categories"), Key(column)], column, names)?;
+        }
+        if let Some(target) = &task.target {
+            for (key, list) in
+                [("ignore", Some(&data.ignore)), ("features", data.features.as_ref())]
+            {
+                let named = list.is_some_and(|list| list.contains(target));
+                self.range(&[Key("data"), Key(key)], !named, "without the target")?;
+            }
+            let named = data.categories.contains_key(target);
+            self.range(&[Key("data"), Key("categories")], !named, "without the target")?;
+        }
+        for (at, name) in compare.iter().enumerate() {
+            if Method::parse(name).is_none() {
+                let mut known: Vec<String> =
+                    Method::NAMES.iter().map(|(name, _)| (*name).to_owned()).collect();
+                let nearest = nearest(name, known.iter().map(String::as_str));
+                known.push("policy+trainer".into());
+                let (value, participant) = (name.clone(), None);
+                let problem =
+                    FederationProblem::UnknownValue { participant, value, nearest, known };
+                return Err(self.error(&[Key("compare"), At(at)], problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn sources(&self) -> Result<(), FileError> {
+        use Step::{At, Key};
+        let participants = &self.settings.participants;
+        let wrong = |at: usize, problem: FederationProblem| {
+            Err(self.error(&[Key("participants"), At(at), Key("name")], problem))
+        };
+        for (at, participant) in participants.iter().enumerate() {
+            let both = participant.data.is_some();
+            if both == participant.generate.is_some() {
+                let participant = participant.name.clone();
+                return wrong(at, FederationProblem::Source { participant, both });
+            }
+            let generated = participant.generate.is_some();
+            if generated != participants[0].generate.is_some() {
+                let (file, generated) = if generated {
+                    (&participants[0].name, &participant.name)
+                } else {
+                    (&participant.name, &participants[0].name)
+                };
+                let (file, generated) = (file.clone(), generated.clone());
+                return wrong(at, FederationProblem::MixedSources { file, generated });
+            }
+            if let (Some(one), Some(first)) = (&participant.generate, &participants[0].generate) {
+                if one.features != first.features {
+                    let (a, b) = (participants[0].name.clone(), participant.name.clone());
+                    return wrong(at, FederationProblem::DifferentFeatures { a, b });
+                }
+                let key = |key, is_fine, wanted| {
+                    let steps = [Key("participants"), At(at), Key("generate"), Key(key)];
+                    self.range(&steps, is_fine, wanted)
+                };
+                key("samples", (10..=10_000_000).contains(&one.samples), "10 to 10000000")?;
+                key("features", (1..=10_000).contains(&one.features), "1 to 10000")?;
+                key("difference", (0.0..=1.0).contains(&one.difference), "from 0 to 1")?;
+                key("noise", one.noise.is_finite() && one.noise >= 0.0, "0 or more")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn competing(&self) -> Result<CompetingGraph, FileError> {
+        use Step::{At, Key};
+        let listed = &self.settings.participants;
+        if listed.is_empty() {
+            return Err(FileError::new(self.path, Problem::NoParticipants));
+        }
+        if listed.len() > MOST_PARTICIPANTS {
+            let (count, most) = (listed.len(), MOST_PARTICIPANTS);
+            return Err(FileError::new(self.path, Problem::TooMany { count, most }));
+        }
+        let mut participants = ParticipantsBuilder::default();
+        for (at, participant) in listed.iter().enumerate() {
+            participants
+                .add(&participant.name)
+                .map_err(|error| self.error(&[Key("participants"), At(at), Key("name")], error))?;
+        }
+        let participants = participants.build();
+        let mut competing = CompetingGraph::builder(&participants);
+        for (a, participant) in listed.iter().enumerate() {
+            for (entry, name) in participant.competes_with.iter().enumerate() {
+                let found = participants.find(name);
+                found.and_then(|b| competing.report(a, b)).map_err(|error| {
+                    let steps = [Key("participants"), At(a), Key("competes-with"), At(entry)];
+                    let participant = participant.name.clone();
+                    self.error(&steps, Problem::OfParticipant { participant, error: error.into() })
+                })?;
+            }
+        }
+        Ok(competing.build())
+    }
+}

@@ -1,0 +1,62 @@
+//! The federation file: who takes part, with which data and which rivals, what is to be
+//! learned and how. One TOML file that a consortium can read, agree on and keep.
+//!
+//! `docs/federation-file.md` explains every key; every key but the participants' names and,
+//! where there are data files, the target has a default.
+
+mod check;
+mod problem;
+mod settings;
+
+use std::{fs, path::Path};
+
+use fedcompetitors_graphs::CompetingGraph;
+
+use crate::{FileError, Problem, read_competing};
+
+pub use problem::FederationProblem;
+pub use settings::{
+    Benefit, Class, Data, EstimatorName, Generate, IncompleteRows, Method, MetricName, MixName,
+    Model, ObjectiveName, OptimizerName, Other, Participant, PolicyName, Rows, Scaling, Selection,
+    Settings, Task, TaskKind, TrainerName, Training, WeightsName, written,
+};
+
+/// A federation file that makes sense in itself. The data files were not looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FederationFile {
+    /// What the file says.
+    pub settings: Settings,
+    /// Who competes, by everybody's own report and by the competing file.
+    pub competing: CompetingGraph,
+}
+
+/// Reads a federation file, and the competing file that it names, which lies beside it.
+///
+/// # Errors
+/// If one cannot be read or does not make sense.
+pub fn read_federation(path: &Path) -> Result<FederationFile, FileError> {
+    let bytes = fs::read(path).map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
+    let text = str::from_utf8(&bytes).map_err(|_| FileError::new(path, Problem::NotUtf8))?;
+    let mut federation = parse_federation(path, text)?;
+    if let Some(file) = &federation.settings.competing {
+        let file = path.parent().unwrap_or(Path::new(".")).join(file);
+        let participants = federation.competing.participants().clone();
+        let listed = read_competing(&file, &participants)?;
+        let reports = |&(a, b): &(usize, usize)| listed.reports(a, b);
+        let pairs: Vec<_> =
+            listed.pairs().flat_map(|(a, b)| [(a, b), (b, a)]).filter(reports).collect();
+        federation.competing =
+            federation.competing.declared(&pairs).map_err(|error| FileError::new(&file, error))?;
+    }
+    Ok(federation)
+}
+
+/// Reads a federation file from its text; no file that it names is looked at.
+///
+/// # Errors
+/// If it does not make sense.
+pub fn parse_federation(path: &Path, text: &str) -> Result<FederationFile, FileError> {
+    let settings = check::parse(path, text)?;
+    let competing = check::check(path, text, &settings)?;
+    Ok(FederationFile { settings, competing })
+}

@@ -1,0 +1,146 @@
+//! What can be wrong with a federation file.
+
+use fedcompetitors_graphs::shown;
+
+/// Why a federation file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FederationProblem {
+    /// It is not TOML, or a value is of another kind.
+    #[error("{}", shown(.0))]
+    Toml(String),
+    /// A key that there is not.
+    #[error("{}the key `{}` is unknown", of(.participant.as_ref()), shown(.key))]
+    UnknownKey {
+        /// The participant in whose entry it stands.
+        participant: Option<String>,
+        /// The key.
+        key: String,
+        /// The known key closest to it, if any is close.
+        nearest: Option<String>,
+        /// The keys that there are.
+        known: Vec<String>,
+    },
+    /// A word that is none of those that there can be.
+    #[error("{}`{}` is unknown", of(.participant.as_ref()), shown(.value))]
+    UnknownValue {
+        /// The participant in whose entry it stands.
+        participant: Option<String>,
+        /// The word.
+        value: String,
+        /// The known word closest to it, if any is close.
+        nearest: Option<String>,
+        /// The words that there are.
+        known: Vec<String>,
+    },
+    /// A value out of its range.
+    #[error("{}`{key}` should be {wanted}", of(.participant.as_ref()))]
+    Range {
+        /// The participant in whose entry it stands.
+        participant: Option<String>,
+        /// The key.
+        key: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// A participant needs exactly one source of data.
+    #[error("participant \"{}\" has {}", shown(.participant), if *.both { "both `data` and `generate`" } else { "neither `data` nor `generate`" })]
+    Source {
+        /// The participant.
+        participant: String,
+        /// Has it two?
+        both: bool,
+    },
+    /// Some have files, others made-up data.
+    #[error("participant \"{}\" has a data file, but \"{}\" generates its data", shown(.file), shown(.generated))]
+    MixedSources {
+        /// One with a file.
+        file: String,
+        /// One without.
+        generated: String,
+    },
+    /// Made-up data of different shapes.
+    #[error("participants \"{}\" and \"{}\" generate different numbers of features", shown(.a), shown(.b))]
+    DifferentFeatures {
+        /// One.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// A metric that says nothing about such a task.
+    #[error("the metric `{metric}` does not go with the task `{task}`")]
+    Metric {
+        /// The metric.
+        metric: String,
+        /// The task.
+        task: String,
+    },
+    /// Files, and no word on what to predict.
+    #[error("`target` is missing in `[task]`")]
+    NoTarget,
+    /// Not as many classes as the task has.
+    #[error("the task `{task}` has {found} classes")]
+    Classes {
+        /// The task.
+        task: String,
+        /// How many are declared.
+        found: usize,
+    },
+    /// A text that stands twice in a list.
+    #[error("\"{}\" stands twice in `{key}`", shown(.text))]
+    Twice {
+        /// The list.
+        key: String,
+        /// The text.
+        text: String,
+    },
+    /// A benefit file without its estimator, or the other way round.
+    #[error("the estimator `given` and the `file` with the benefits belong together")]
+    GivenFile,
+}
+
+/// The beginning of a message about a participant.
+fn of(participant: Option<&String>) -> String {
+    match participant {
+        Some(name) => format!("participant \"{}\": ", shown(name)),
+        None => String::new(),
+    }
+}
+
+impl FederationProblem {
+    /// What can be done about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Toml(_) => {
+                "see docs/federation-file.md for every key and its values; texts stand in double quotes".into()
+            }
+            Self::UnknownKey { nearest: Some(nearest), .. }
+            | Self::UnknownValue { nearest: Some(nearest), .. } => {
+                format!("did you mean `{nearest}`?")
+            }
+            Self::UnknownKey { known, .. } | Self::UnknownValue { known, .. } => {
+                let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
+                format!("known here: {}", known.join(", "))
+            }
+            Self::Range { .. } => "change it, or leave it out for its default".into(),
+            Self::Source { .. } => {
+                "give each participant a file, data = \"…\", or made-up data, generate = { … }".into()
+            }
+            Self::MixedSources { .. } => {
+                "let all participants have files, or let all generate their data".into()
+            }
+            Self::DifferentFeatures { .. } => "give all the same number of `features`".into(),
+            Self::Metric { .. } => {
+                "regression: `mse`; binary: `auc` or `accuracy`; classes: `accuracy`".into()
+            }
+            Self::NoTarget => "name the column that is to be predicted: target = \"…\"".into(),
+            Self::Classes { .. } => {
+                "declare them: classes = [\"no\", \"yes\"]; binary has two, classes two or more, regression none".into()
+            }
+            Self::Twice { .. } => "leave one of them out".into(),
+            Self::GivenFile => {
+                "write estimator = \"given\" and file = \"benefit.csv\", or neither".into()
+            }
+        }
+    }
+}
