@@ -32,6 +32,25 @@ impl Targets {
         self.len() == 0
     }
 
+    /// Are all of them finite, or classes that there are?
+    pub(crate) fn check(&self) -> Result<(), LearnError> {
+        match self {
+            Self::Values(values) => {
+                if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+                    let value = values[at];
+                    return Err(LearnError::NotFinite { row: at + 1, column: 0, value });
+                }
+            }
+            Self::Classes { labels, count } => {
+                if let Some(at) = labels.iter().position(|label| label >= count) {
+                    let (class, classes) = (labels[at], *count);
+                    return Err(LearnError::NoSuchClass { row: at + 1, class, classes });
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn chosen(&self, rows: &[u32]) -> Self {
         match self {
             Self::Values(values) => {
@@ -71,20 +90,7 @@ impl Samples {
             let (row, column) = (at / columns + 1, at % columns + 1);
             return Err(LearnError::NotFinite { row, column, value: features[at] });
         }
-        match &targets {
-            Targets::Values(values) => {
-                if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-                    let value = values[at];
-                    return Err(LearnError::NotFinite { row: at + 1, column: 0, value });
-                }
-            }
-            Targets::Classes { labels, count } => {
-                if let Some(at) = labels.iter().position(|label| label >= count) {
-                    let (class, classes) = (labels[at], *count);
-                    return Err(LearnError::NoSuchClass { row: at + 1, class, classes });
-                }
-            }
-        }
+        targets.check()?;
         Ok(Self { features, columns, targets })
     }
 
@@ -155,12 +161,17 @@ impl Samples {
         let mut other = self.clone();
         for row in other.features.chunks_exact_mut(self.columns) {
             for (value, (mean, deviation)) in row.iter_mut().zip(scales) {
-                let constant = *deviation <= 1e-6 * mean.abs().max(1e-6);
+                let constant = is_constant(f64::from(*mean), f64::from(*deviation));
                 *value = if constant { 0.0 } else { (*value - mean) / deviation };
             }
         }
         other
     }
+}
+
+/// Is this spread no more than rounding makes of equal numbers?
+pub(crate) fn is_constant(mean: f64, deviation: f64) -> bool {
+    deviation <= 1e-6 * mean.abs().max(1e-6)
 }
 
 /// A part of a participant's samples.

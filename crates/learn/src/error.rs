@@ -37,6 +37,28 @@ pub enum LearnError {
         /// How many classes there are.
         classes: u32,
     },
+    /// A category that there is not.
+    #[error("row {row}, column {column}: category {category} of {categories}")]
+    NoSuchCategory {
+        /// The row, counted from 1.
+        row: usize,
+        /// The column, counted from 1.
+        column: usize,
+        /// The category, counted from 0.
+        category: u32,
+        /// How many categories the column has.
+        categories: usize,
+    },
+    /// Parts of a table that don't go together.
+    #[error("{found} {what} instead of {expected}")]
+    Unequal {
+        /// What they are.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
     /// Too few samples for training, validation and test.
     #[error("{samples} samples are too few for training, validation and test")]
     TooFew {
@@ -67,6 +89,10 @@ impl LearnError {
             Self::Shape { .. } => "every row has one number for each column",
             Self::NotFinite { .. } => "fill in or leave out rows with missing values",
             Self::NoSuchClass { .. } => "classes are counted from 0",
+            Self::NoSuchCategory { .. } => "categories are counted from 0",
+            Self::Unequal { .. } => {
+                "a table has a name for each column, a value for each row and a scale for each column of numbers"
+            }
             Self::Unsuitable(_) => {
                 "squared error is for numbers, cross entropy for classes, binary cross entropy for two"
             }

@@ -19,6 +19,7 @@ mod model;
 mod optimizer;
 pub mod simplex;
 pub mod synthetic;
+mod tabular;
 
 pub use cnn::Cnn;
 pub use data::{Part, Samples, Split, Targets, shuffle};
@@ -30,3 +31,4 @@ pub use metrics::Metric;
 pub use mlp::Mlp;
 pub use model::{Model, Work};
 pub use optimizer::{Optimizer, Rule};
+pub use tabular::{Column, Scale, Table};
