@@ -7,7 +7,7 @@ use std::{
 
 use fedcompetitors_graphs::{GraphError, shown};
 
-use crate::FederationProblem;
+use crate::{DataProblem, FederationProblem};
 
 /// A file that cannot be used: which one, where, why.
 #[derive(Debug)]
@@ -138,6 +138,18 @@ pub enum Problem {
         /// How many sets it has.
         count: usize,
     },
+    /// A participant's data cannot be used.
+    #[error("{}{problem}", of_participant(.participant.as_deref()))]
+    Data {
+        /// Whose data, where that is known.
+        participant: Option<String>,
+        /// What is wrong with them.
+        problem: Box<DataProblem>,
+    },
+}
+
+fn of_participant(participant: Option<&str>) -> String {
+    participant.map(|name| format!("participant \"{}\": ", shown(name))).unwrap_or_default()
 }
 
 /// Why an `.npy` file cannot be used.
@@ -238,6 +250,7 @@ impl FileError {
                 format!("this program reads \"{expected}\"; make the file anew with it")
             }
             Problem::Sets { .. } => "a certificate holds one set for each participant of the plan".into(),
+            Problem::Data { problem, .. } => problem.hint(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The door: files in, graphs out, and plans and certificates back into files.
+//! The door: files in, graphs and tables out, and plans and certificates back into files.
 //!
 //! Everything from outside is checked here once. An error names the file, the line
 //! and the participant and comes with a hint; a file is written whole or not at all.
@@ -9,12 +9,14 @@
 //! | benefit graph | CSV with header `from,to,benefit`, or an n × n `.npy` matrix, row = from, column = to |
 //! | participants | text, one name a line; fixes the order |
 //! | federation | TOML, see [`federation::Settings`] |
+//! | data | CSV, plain or compressed with gzip, with a line of names or without, read by [`DataRules`] |
 //! | plan | JSON, `fedcompetitors-plan/1` |
 //! | certificate | JSON, `fedcompetitors-certificate/1` |
 
 #![forbid(unsafe_code)]
 
 mod certificate;
+mod data;
 mod error;
 pub mod federation;
 mod graphs;
@@ -25,6 +27,10 @@ mod tables;
 mod write;
 
 pub use certificate::{parse_certificate, read_certificate, write_certificate};
+pub use data::{
+    ColumnSurvey, DataProblem, DataRules, Incomplete, ReadTable, Survey, TargetMeaning,
+    parse_survey, parse_table, read_table, survey,
+};
 pub use error::{FileError, NpyProblem, Problem};
 pub use federation::{FederationFile, FederationProblem, parse_federation, read_federation};
 pub use graphs::{

@@ -1,7 +1,6 @@
 //! The CSV tables and the list of participants.
 
 use std::{
-    cell::Cell,
     io::{self, BufRead, BufReader, Read, Write},
     path::Path,
 };
@@ -78,71 +77,85 @@ fn each_record<const N: usize>(
     expected: &'static str,
     mut take: impl FnMut(u64, [&str; N]) -> Result<(), Problem>,
 ) -> Result<(), FileError> {
-    // A line ends at its line feed and every file ends with one, so that the reader's
-    // count of lines tells exactly where a record is; the carriage return of other
-    // systems' files is taken off below.
-    let quotes = Cell::new(0);
-    let source = CountQuotes { source: without_byte_order_mark(path, source)?, quotes: &quotes };
-    let source = source.chain(&b"\n"[..]);
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .terminator(csv::Terminator::Any(b'\n'))
-        .from_reader(source);
-    let mut record = ByteRecord::new();
-    let mut header_seen = false;
-    loop {
-        let more = reader
-            .read_byte_record(&mut record)
-            .map_err(|error| FileError::new(path, Problem::Unreadable(into_io_error(error))))?;
-        if !more {
-            break;
+    let mut records = Records::new(path, source)?;
+    let Some((line, record)) = records.next()? else {
+        return Err(FileError::new(path, Problem::Empty));
+    };
+    let is_header = record.len() == N
+        && record.iter().zip(header).all(|(field, name)| field.trim_ascii() == name.as_bytes());
+    if !is_header {
+        let found = record.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
+        let found = found.trim_end().chars().take(60).collect();
+        return Err(FileError::at_line(path, line, Problem::Header { found, expected }));
+    }
+    while let Some((line, record)) = records.next()? {
+        fields(record)
+            .and_then(|fields| take(line, fields))
+            .map_err(|problem| FileError::at_line(path, line, problem))?;
+    }
+    Ok(())
+}
+
+/// The records of a CSV file, the header among them, each with the line it begins in.
+/// Lines with nothing in them don't count.
+pub(crate) struct Records<'p, R> {
+    path: &'p Path,
+    reader: csv::Reader<io::Chain<CountQuotes<Peeked<R>>, &'static [u8]>>,
+    record: ByteRecord,
+}
+
+impl<'p, R: Read> Records<'p, R> {
+    pub fn new(path: &'p Path, source: R) -> Result<Self, FileError> {
+        // A line ends at its line feed and every file ends with one, so that the reader's
+        // count of lines tells exactly where a record is; the carriage return of other
+        // systems' files stays in the last field and is taken off by whoever reads that.
+        let source = without_byte_order_mark(path, source)?;
+        let source = CountQuotes { source, quotes: 0, ended: false }.chain(&b"\n"[..]);
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .terminator(csv::Terminator::Any(b'\n'))
+            .from_reader(source);
+        Ok(Self { path, reader, record: ByteRecord::new() })
+    }
+
+    pub fn next(&mut self) -> Result<Option<(u64, &ByteRecord)>, FileError> {
+        loop {
+            let more = self.reader.read_byte_record(&mut self.record).map_err(|error| {
+                FileError::new(self.path, Problem::Unreadable(into_io_error(error)))
+            })?;
+            if !more {
+                return Ok(None);
+            }
+            if !self.record.iter().eq([b"\r"]) {
+                break;
+            }
         }
-        if record.iter().eq([b"\r"]) {
-            continue;
-        }
+        let inside = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let line = self.reader.position().line();
         // A quote that is never closed swallows the rest of the file: with this record
         // everything has been read, and the number of quotes is odd.
-        if quotes.get() % 2 == 1 && record.as_slice().ends_with(b"\n") {
-            let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-            let line = (reader.position().line() - inside).max(1);
-            return Err(FileError::at_line(path, line, Problem::OpenQuote));
+        let (source, _) = self.reader.get_ref().get_ref();
+        if source.ended && source.quotes % 2 == 1 && self.record.as_slice().ends_with(b"\n") {
+            let line = (line - inside).max(1);
+            return Err(FileError::at_line(self.path, line, Problem::OpenQuote));
         }
-        let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-        let line = reader.position().line().saturating_sub(1 + inside);
-        if header_seen {
-            let fields =
-                fields(&record).map_err(|problem| FileError::at_line(path, line, problem))?;
-            take(line, fields).map_err(|problem| FileError::at_line(path, line, problem))?;
-        } else {
-            let is_header = record.len() == N
-                && record
-                    .iter()
-                    .zip(header)
-                    .all(|(field, name)| field.trim_ascii() == name.as_bytes());
-            if !is_header {
-                let found =
-                    record.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
-                let found = found.trim_end().chars().take(60).collect();
-                return Err(FileError::at_line(path, line, Problem::Header { found, expected }));
-            }
-            header_seen = true;
-        }
+        Ok(Some((line.saturating_sub(1 + inside), &self.record)))
     }
-    if header_seen { Ok(()) } else { Err(FileError::new(path, Problem::Empty)) }
 }
 
-/// Counts the double quotes on their way.
-struct CountQuotes<'a, R> {
+/// Counts the double quotes on their way, and sees the end.
+struct CountQuotes<R> {
     source: R,
-    quotes: &'a Cell<u64>,
+    quotes: u64,
+    ended: bool,
 }
 
-impl<R: Read> Read for CountQuotes<'_, R> {
+impl<R: Read> Read for CountQuotes<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
-        let quotes = buffer[..read].iter().filter(|&&byte| byte == b'"').count();
-        self.quotes.set(self.quotes.get() + quotes as u64);
+        self.quotes += buffer[..read].iter().filter(|&&byte| byte == b'"').count() as u64;
+        self.ended |= read == 0;
         Ok(read)
     }
 }
@@ -167,15 +180,27 @@ fn into_io_error(error: csv::Error) -> io::Error {
     }
 }
 
+/// A source whose first bytes were looked at.
+type Peeked<R> = BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>;
+
 /// Spreadsheets like to begin a file with a mark that is no part of the first name.
-fn without_byte_order_mark<R: Read>(path: &Path, source: R) -> Result<impl BufRead, FileError> {
-    let mut source = BufReader::with_capacity(1 << 16, source);
-    let start =
-        source.fill_buf().map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
-    if start.starts_with(b"\xef\xbb\xbf") {
-        source.consume(3);
-    }
-    Ok(source)
+fn without_byte_order_mark<R: Read>(path: &Path, source: R) -> Result<Peeked<R>, FileError> {
+    let mark = b"\xef\xbb\xbf";
+    let (start, source) = peek(path, source, mark.len())?;
+    let start = if start == mark { Vec::new() } else { start };
+    Ok(BufReader::with_capacity(1 << 16, io::Cursor::new(start).chain(source)))
+}
+
+/// The first bytes of a source, however few it gives at once, and the rest.
+pub(crate) fn peek<R: Read>(
+    path: &Path,
+    mut source: R,
+    length: usize,
+) -> Result<(Vec<u8>, R), FileError> {
+    let mut start = Vec::new();
+    let read = source.by_ref().take(length as u64).read_to_end(&mut start);
+    read.map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
+    Ok((start, source))
 }
 
 /// Reads a list of participants, one name a line; empty lines don't count.

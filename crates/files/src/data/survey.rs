@@ -1,0 +1,153 @@
+//! A first look at a data file of which nothing is known yet.
+
+use std::{collections::BTreeSet, io::Read, path::Path};
+
+use csv::ByteRecord;
+
+use super::{
+    DataProblem,
+    number::number,
+    source::{DataRecords, Origin, check_width, column_names, text},
+};
+use crate::{FileError, Problem, graphs::open};
+
+/// Texts that usually mean that a value is missing, in any case.
+const USUAL_MISSING: [&str; 6] = ["", "?", "NA", "N/A", "NaN", "null"];
+
+/// A column of more different texts than this hardly holds categories.
+const MOST_DISTINCT: usize = 20;
+
+/// What a data file looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// Does its first line name the columns? Where that line holds nothing but numbers, or
+    /// texts that mean missing, it is taken for data, and the columns are called `column 1`,
+    /// `column 2`, ….
+    pub header: bool,
+    /// How many rows there are.
+    pub rows: usize,
+    /// The columns, in their order.
+    pub columns: Vec<ColumnSurvey>,
+}
+
+/// What a column of a data file looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnSurvey {
+    /// What it is called.
+    pub name: String,
+    /// How many rows have a value that does not look missing.
+    pub values: usize,
+    /// The different values, if they are at most 20: in numeric order if all are numbers.
+    pub distinct: Option<Vec<String>>,
+    /// Are all values numbers? (Of no values, all are.)
+    pub numbers: bool,
+    /// The texts that look missing, as they are written.
+    pub missing: Vec<String>,
+}
+
+/// Has a first look at a data file, plain or compressed.
+///
+/// # Errors
+/// If it cannot be read or is no table.
+pub fn survey(path: &Path) -> Result<Survey, FileError> {
+    parse_survey(path, open(path)?)
+}
+
+/// Has a first look at anything that can be read; the path names it in errors.
+///
+/// # Errors
+/// As [`survey`].
+pub fn parse_survey(path: &Path, source: impl Read) -> Result<Survey, FileError> {
+    let origin = Origin { path, participant: None };
+    let mut records = DataRecords::new(origin, source)?;
+    let Some((line, first)) = records.next()? else {
+        return Err(FileError::new(path, Problem::Empty));
+    };
+    let wrong = |line| move |problem| origin.wrong(Some(line), problem);
+    let header = !looks_like_data(first);
+    let names = if header {
+        column_names(first).map_err(wrong(line))?
+    } else {
+        (1..=first.len()).map(|number| format!("column {number}")).collect()
+    };
+    let mut columns: Vec<Looks> = names.into_iter().map(Looks::new).collect();
+    let mut rows = 0;
+    if !header {
+        rows += 1;
+        look(&mut columns, first).map_err(wrong(line))?;
+    }
+    while let Some((line, record)) = records.next()? {
+        rows += 1;
+        look(&mut columns, record).map_err(wrong(line))?;
+    }
+    Ok(Survey { header, rows, columns: columns.into_iter().map(Looks::finish).collect() })
+}
+
+fn looks_missing(text: &str) -> bool {
+    USUAL_MISSING.iter().any(|usual| usual.eq_ignore_ascii_case(text))
+}
+
+/// Is there a number, and no word?
+fn looks_like_data(record: &ByteRecord) -> bool {
+    let texts = || record.iter().map(|bytes| str::from_utf8(bytes).unwrap_or("a word").trim());
+    texts().any(|text| number(text).is_ok())
+        && texts().all(|text| looks_missing(text) || number(text).is_ok())
+}
+
+fn look(columns: &mut [Looks], record: &ByteRecord) -> Result<(), DataProblem> {
+    check_width(record, columns.len())?;
+    for (at, column) in columns.iter_mut().enumerate() {
+        let value = text(record, at, &column.name)?;
+        column.look(value);
+    }
+    Ok(())
+}
+
+/// A column while it is looked at.
+struct Looks {
+    name: String,
+    values: usize,
+    distinct: Option<BTreeSet<String>>,
+    numbers: bool,
+    missing: BTreeSet<String>,
+}
+
+impl Looks {
+    fn new(name: String) -> Self {
+        let (distinct, missing) = (Some(BTreeSet::new()), BTreeSet::new());
+        Self { name, values: 0, distinct, numbers: true, missing }
+    }
+
+    fn look(&mut self, value: &str) {
+        if looks_missing(value) {
+            if !self.missing.contains(value) {
+                self.missing.insert(value.to_owned());
+            }
+            return;
+        }
+        self.values += 1;
+        self.numbers &= number(value).is_ok();
+        if let Some(distinct) = &mut self.distinct
+            && !distinct.contains(value)
+        {
+            distinct.insert(value.to_owned());
+            if distinct.len() > MOST_DISTINCT {
+                self.distinct = None;
+            }
+        }
+    }
+
+    fn finish(self) -> ColumnSurvey {
+        let distinct = self.distinct.map(|distinct| {
+            let mut texts: Vec<String> = distinct.into_iter().collect();
+            if self.numbers {
+                let value = |text: &String| number(text).unwrap_or(0.0);
+                texts.sort_by(|a, b| value(a).total_cmp(&value(b)));
+            }
+            texts
+        });
+        let missing = self.missing.into_iter().collect();
+        let Self { name, values, numbers, .. } = self;
+        ColumnSurvey { name, values, distinct, numbers, missing }
+    }
+}
