@@ -32,6 +32,8 @@ pub struct Cnn {
 
 const FIRST_FILTERS: usize = 16;
 const SECOND_FILTERS: usize = 32;
+/// Rows and columns of a filter.
+const SIDE: usize = 5;
 const HIDDEN: [usize; 2] = [120, 84];
 
 /// The smallest images of which something is left after the second pooling.
@@ -117,6 +119,19 @@ impl Model for Cnn {
 
     fn shared(&self) -> usize {
         self.convolved() + self.dense.shared()
+    }
+
+    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        let convolution = |name: &str, weights: usize, filters: usize| {
+            let channels = weights / (filters * SIDE * SIDE);
+            [
+                (format!("{name}.weights"), vec![filters, SIDE, SIDE, channels]),
+                (format!("{name}.biases"), vec![filters]),
+            ]
+        };
+        let first = convolution("convolution1", self.first.weights(), FIRST_FILTERS);
+        let second = convolution("convolution2", self.second.weights(), SECOND_FILTERS);
+        first.into_iter().chain(second).chain(self.dense.tensors()).collect()
     }
 
     fn initial(&self, stream: &mut Stream) -> Vec<f32> {

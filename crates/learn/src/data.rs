@@ -138,6 +138,34 @@ impl Samples {
         Ok(Self { features, columns: self.columns, targets: self.targets.chosen(rows) })
     }
 
+    /// The samples of several, one after the other.
+    ///
+    /// # Errors
+    /// If they are none, or of different shapes.
+    pub fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Result<Self, LearnError> {
+        let mut all = all;
+        let mut together = all.next().ok_or(LearnError::NoSamples)?.clone();
+        for samples in all {
+            let columns = samples.columns;
+            if columns != together.columns {
+                let (found, rows) = (samples.features.len(), samples.len());
+                return Err(LearnError::Shape { found, rows, columns: together.columns });
+            }
+            together.features.extend_from_slice(&samples.features);
+            match (&mut together.targets, &samples.targets) {
+                (Targets::Values(values), Targets::Values(more)) => values.extend_from_slice(more),
+                (
+                    Targets::Classes { labels, count },
+                    Targets::Classes { labels: more, count: other },
+                ) if count == other => {
+                    labels.extend_from_slice(more);
+                }
+                _ => return Err(LearnError::Unsuitable("targets of different kinds")),
+            }
+        }
+        Ok(together)
+    }
+
     /// The mean and the deviation of each column, for [`Samples::standardised`]. They come
     /// from training data alone, so that nothing is known of the others.
     pub fn scales(&self) -> Vec<(f32, f32)> {

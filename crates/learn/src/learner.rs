@@ -98,7 +98,13 @@ impl NativeLearner {
         Ok(Self { model, loss, metric, parts, work: Mutex::default() })
     }
 
-    fn part(&self, part: Part) -> &Samples {
+    /// Its model.
+    pub fn model(&self) -> &Arc<dyn Model> {
+        &self.model
+    }
+
+    /// The samples of a part.
+    pub fn part(&self, part: Part) -> &Samples {
         match part {
             Part::Training => &self.parts[0],
             Part::Validation => &self.parts[1],

@@ -9,6 +9,7 @@
 mod cnn;
 mod data;
 mod error;
+mod generated;
 mod hypernetwork;
 pub mod kernels;
 mod learner;
@@ -24,6 +25,7 @@ mod tabular;
 pub use cnn::Cnn;
 pub use data::{Part, Samples, Split, Targets, shuffle};
 pub use error::LearnError;
+pub use generated::{Generated, Outcome};
 pub use hypernetwork::Hypernetwork;
 pub use learner::{Batch, Learner, NativeLearner};
 pub use loss::Loss;

@@ -93,6 +93,16 @@ impl Model for Mlp {
         }
     }
 
+    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        self.layers()
+            .enumerate()
+            .flat_map(|(at, (inputs, outputs, _))| {
+                let name = |what| format!("layer{}.{what}", at + 1);
+                [(name("weights"), vec![inputs, outputs]), (name("biases"), vec![outputs])]
+            })
+            .collect()
+    }
+
     fn initial(&self, stream: &mut Stream) -> Vec<f32> {
         let mut parameters = Vec::with_capacity(self.parameters());
         for (inputs, outputs, _) in self.layers() {

@@ -24,6 +24,9 @@ pub trait Model: Debug + Send + Sync {
     /// How many of them, from the first on, may be shared.
     fn shared(&self) -> usize;
 
+    /// What the parameters are, piece after piece, with the shape of each.
+    fn tensors(&self) -> Vec<(String, Vec<usize>)>;
+
     /// Parameters to begin with.
     fn initial(&self, stream: &mut Stream) -> Vec<f32>;
 
