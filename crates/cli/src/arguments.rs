@@ -51,6 +51,11 @@ pub enum Command {
     Reproduce(ReproduceArguments),
     /// Make a random federation, for tests and benchmarks.
     Generate(GenerateArguments),
+    /// List and fetch public data sets.
+    Data {
+        #[command(subcommand)]
+        command: DataCommand,
+    },
     /// Print the completions for a shell.
     Completions {
         /// The shell.
@@ -400,6 +405,41 @@ pub struct GenerateArguments {
     /// The form of the two graphs.
     #[arg(long, value_enum, default_value_t = GraphFormat::Csv)]
     pub format: GraphFormat,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// Say which data sets there are: what they are, their licence, files and sizes, where from.
+    List(DataListArguments),
+    /// Fetch the files of a data set from their publisher and check them.
+    ///
+    /// A call that was interrupted is taken up where it ended; files that are there are kept.
+    Fetch(DataFetchArguments),
+}
+
+#[derive(Debug, Args)]
+pub struct DataListArguments {
+    /// A catalogue of data sets, instead of the program's own.
+    #[arg(long, value_name = "FILE")]
+    pub catalogue: Option<PathBuf>,
+    /// What to print; as JSON it is a catalogue, to begin one's own with.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct DataFetchArguments {
+    /// Which: heart, sba, eicu-demo, cifar10, or one of the catalogue.
+    pub name: String,
+    /// The folder to write to, data/NAME if not said; it is made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// A web server to take the files from instead, as URL/NAME/FILE; checksums still hold.
+    #[arg(long, value_name = "URL", env = "FEDCOMPETITORS_DATA_MIRROR", hide_env_values = true)]
+    pub mirror: Option<String>,
+    /// A catalogue of data sets, instead of the program's own (`data list --format json`).
+    #[arg(long, value_name = "FILE")]
+    pub catalogue: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,6 @@
 //! Ctrl-C: a search ends with the best it has found; anything else ends at once, and
-//! leaves nothing half written.
+//! leaves nothing half written but the parts of what is being fetched, which the next call
+//! goes on with.
 
 use std::{
     sync::{

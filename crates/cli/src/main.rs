@@ -43,6 +43,10 @@ enum Failure {
     Usage { error: String, hint: String },
     /// Participants cannot learn: exit status 3.
     Learning(FederateError),
+    /// A file that was fetched is not the one that it should be: exit status 3.
+    Damaged { error: String, hint: String },
+    /// A file cannot be fetched: exit status 4.
+    Network { error: String, hint: String },
     /// Standard output cannot be written to: exit status 4.
     Output(io::Error),
 }
@@ -55,8 +59,8 @@ impl Failure {
                 _ => 3,
             },
             Self::Name(_) | Self::Usage { .. } => 2,
-            Self::Learning(_) => 3,
-            Self::Output(_) => 4,
+            Self::Learning(_) | Self::Damaged { .. } => 3,
+            Self::Network { .. } | Self::Output(_) => 4,
         }
     }
 
@@ -66,7 +70,9 @@ impl Failure {
                 (error.to_string(), hint.clone().unwrap_or_else(|| error.hint()))
             }
             Self::Name(error) => (error.to_string(), error.hint()),
-            Self::Usage { error, hint } => (error.clone(), hint.clone()),
+            Self::Usage { error, hint }
+            | Self::Damaged { error, hint }
+            | Self::Network { error, hint } => (error.clone(), hint.clone()),
             Self::Learning(error) => (error.to_string(), error.hint().into()),
             Self::Output(error) => (
                 format!("standard output cannot be written to: {error}"),
@@ -115,6 +121,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => commands::explain(&arguments),
         Command::Reproduce(arguments) => commands::reproduce(&arguments),
         Command::Generate(arguments) => commands::generate(&arguments),
+        Command::Data { command } => commands::data(&command),
         Command::Completions { shell } => commands::completions(shell),
         Command::Manual { out } => commands::manual(out.as_deref()),
     };

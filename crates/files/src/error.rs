@@ -7,7 +7,7 @@ use std::{
 
 use fedcompetitors_graphs::{GraphError, shown};
 
-use crate::{DataProblem, FederationProblem};
+use crate::{CatalogueProblem, DataProblem, FederationProblem};
 
 /// A file that cannot be used: which one, where, why.
 #[derive(Debug)]
@@ -138,6 +138,9 @@ pub enum Problem {
         /// How many sets it has.
         count: usize,
     },
+    /// A catalogue names something that cannot be fetched.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueProblem),
     /// A participant's data cannot be used.
     #[error("{}{problem}", of_participant(.participant.as_deref()))]
     Data {
@@ -251,6 +254,7 @@ impl FileError {
             }
             Problem::Sets { .. } => "a certificate holds one set for each participant of the plan".into(),
             Problem::Data { problem, .. } => problem.hint(),
+            Problem::Catalogue(problem) => problem.hint().into(),
         }
     }
 }

@@ -12,9 +12,11 @@
 //! | data | CSV, plain or compressed with gzip, with a line of names or without, read by [`DataRules`] |
 //! | plan | JSON, `fedcompetitors-plan/1` |
 //! | certificate | JSON, `fedcompetitors-certificate/1` |
+//! | catalogue of data sets | JSON, `fedcompetitors-catalogue/1` |
 
 #![forbid(unsafe_code)]
 
+mod catalogue;
 mod certificate;
 mod data;
 mod error;
@@ -26,6 +28,10 @@ mod plan;
 mod tables;
 mod write;
 
+pub use catalogue::{
+    Catalogue, CatalogueProblem, Checksum, ChecksumList, DataFile, DataSet, Member, is_web_address,
+    parse_catalogue, read_catalogue, write_catalogue,
+};
 pub use certificate::{parse_certificate, read_certificate, write_certificate};
 pub use data::{
     ColumnSurvey, DataProblem, DataRules, Incomplete, ReadTable, Survey, TargetMeaning,

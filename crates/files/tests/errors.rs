@@ -3,7 +3,8 @@
 use std::{fmt::Write, fs, path::Path};
 
 use fedcompetitors_files::{
-    FileError, parse_certificate, parse_graphs, parse_participants, parse_plan, read_graphs,
+    FileError, parse_catalogue, parse_certificate, parse_graphs, parse_participants, parse_plan,
+    read_graphs,
 };
 use fedcompetitors_graphs::Participants;
 
@@ -63,6 +64,15 @@ fn certificate(sets: &str) -> Option<FileError> {
     let text = format!("{{\"format\": \"fedcompetitors-certificate/1\",\n\"sets\": [\n{sets}\n]}}");
     let participants = Participants::new(["City", "North"]).expect("valid");
     parse_certificate(Path::new("certificate.json"), &text, &participants).err()
+}
+
+/// A catalogue whose only data set has these files.
+fn catalogue(files: &str) -> Option<FileError> {
+    let text = format!(
+        "{{\"format\": \"fedcompetitors-catalogue/1\",\n\"datasets\": [\n\
+         {{\"name\": \"set\", \"files\": [\n{files}\n]}}]}}"
+    );
+    parse_catalogue(Path::new("catalogue.json"), &text).err()
 }
 
 #[test]
@@ -245,6 +255,34 @@ fn every_message_and_hint() {
             "a set with somebody unknown",
             certificate("{\"participant\": \"City\", \"reaches\": [\"Norht\"]}"),
         ),
+        // Catalogues.
+        (
+            "a file outside of its folder",
+            catalogue("{\"name\": \"../../.profile\", \"url\": \"https://example.org/a\"}"),
+        ),
+        (
+            "two files in one place",
+            catalogue(
+                "{\"name\": \"a\", \"url\": \"https://example.org/a\"},\n{\"name\": \"A\", \"url\": \"https://example.org/A\"}",
+            ),
+        ),
+        (
+            "an address on this machine",
+            catalogue("{\"name\": \"a\", \"url\": \"file:///etc/passwd\"}"),
+        ),
+        (
+            "an archive of another kind",
+            catalogue(
+                "{\"name\": \"a.zip\", \"url\": \"https://example.org/a\", \"unpack\": [{\"name\": \"b\"}]}",
+            ),
+        ),
+        (
+            "a checksum that is too short",
+            catalogue(
+                "{\"name\": \"a\", \"url\": \"https://example.org/a\", \"checksums\": [\"sha256:abc\"]}",
+            ),
+        ),
+        ("a data set without files", catalogue("")),
     ];
     let mut text = String::new();
     for (title, error) in cases {

@@ -23,18 +23,17 @@ pub fn manual(folder: Option<&Path>) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     };
     make_folder(folder)?;
-    write_page(folder, &command)?;
-    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help")
-    {
-        write_page(folder, subcommand)?;
-    }
+    write_pages(folder, &command)?;
     Ok(Outcome::Done)
 }
 
-fn write_page(folder: &Path, command: &clap::Command) -> Result<(), FileError> {
+/// The pages of a command and of those under it.
+fn write_pages(folder: &Path, command: &clap::Command) -> Result<(), FileError> {
     // A built command is called `fedcompetitors-select`, as its page should be.
     let name = command.get_display_name().unwrap_or(command.get_name());
     let page = clap_mangen::Man::new(command.clone());
     let path = folder.join(format!("{name}.1"));
-    atomically(&path, |mut writer| page.render(&mut writer))
+    atomically(&path, |mut writer| page.render(&mut writer))?;
+    let mut commands = command.get_subcommands().filter(|command| command.get_name() != "help");
+    commands.try_for_each(|command| write_pages(folder, command))
 }

@@ -2,6 +2,7 @@
 
 mod change;
 mod compare;
+mod data;
 mod decide;
 mod explain;
 mod generate;
@@ -14,6 +15,7 @@ mod what_if;
 
 pub use change::{declare, join, leave, replan};
 pub use compare::compare;
+pub use data::data;
 pub use explain::explain;
 pub use generate::generate;
 pub use manual::{completions, manual};

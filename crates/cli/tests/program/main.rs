@@ -2,6 +2,7 @@
 
 mod change;
 mod experiments;
+mod fetch;
 mod manners;
 mod plans;
 mod proofs;

@@ -205,6 +205,7 @@ fn completions_and_manual_pages_are_made() {
     assert_eq!(desk.run(&["manual", "--out", "man"]).status.code(), Some(0));
     let select = fs::read_to_string(desk.path("man/fedcompetitors-select.1")).expect("written");
     assert!(select.contains("\\-\\-competing"));
+    assert!(desk.path("man/fedcompetitors-data-fetch.1").exists());
 }
 
 #[test]
