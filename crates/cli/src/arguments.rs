@@ -29,6 +29,18 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run eight hospitals in three cities, with made-up patients.
+    Demo(DemoArguments),
+    /// Run a federation file: who would help whom, the plan, its proof, everybody's model.
+    Run(RunArguments),
+    /// Say how a run stands.
+    Status(FolderArguments),
+    /// Print every figure of a run, one a line, as CSV.
+    Metrics(MetricsArguments),
+    /// Write every table of a run as CSV.
+    Export(ExportArguments),
+    /// Replay the ledger of a run and confirm the rule, or name the breach.
+    Audit(FolderArguments),
     /// Decide who may learn from whom.
     Select(SelectArguments),
     /// Put the plans of all policies side by side.
@@ -67,6 +79,81 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// The folder to write models, record and report to; it is made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = "demo-run")]
+    pub out: PathBuf,
+    /// Go on with a run that was interrupted.
+    #[arg(long)]
+    pub resume: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// The federation file.
+    pub federation: PathBuf,
+    /// The folder to write models, record and report to; it is made if it is not there.
+    /// Without it `NAME-run`, for a federation file `NAME.toml`.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with a run that was interrupted; it ends with the same bytes.
+    #[arg(long)]
+    pub resume: bool,
+    /// The folder with the participants' data files, instead of the federation file's own.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// A script of participants that drop out, come late or send garbage.
+    #[arg(long, value_name = "FILE")]
+    pub faults: Option<PathBuf>,
+    /// Do everything so many times, with the seeds that follow, instead of what the file says.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub repeats: Option<u64>,
+    /// Exchange models so many times, instead of what the file says.
+    #[arg(long, value_name = "N", value_parser = rounds)]
+    pub rounds: Option<usize>,
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(rounds @ 1..=1_000_000) => Ok(rounds),
+        _ => Err("a number from 1 to 1000000".into()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct FolderArguments {
+    /// The folder of the run.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct MetricsArguments {
+    /// The folder of the run.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = MetricsFormat::Csv)]
+    pub format: MetricsFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MetricsFormat {
+    /// One figure a line.
+    Csv,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// The folder of the run.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The folder to write to; without it `export` in the run's own.
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ mod output;
 use std::{io, process::ExitCode};
 
 use clap::Parser;
-use fedcompetitors_federate::FederateError;
+use fedcompetitors_federate::{FederateError, run::RunError};
 use fedcompetitors_files::{FileError, Problem};
 
 use crate::{
@@ -47,6 +47,9 @@ enum Failure {
     Damaged { error: String, hint: String },
     /// A file cannot be fetched: exit status 4.
     Network { error: String, hint: String },
+    /// A run cannot begin, go on or be read: exit status 3, or 4 where something is out of
+    /// reach.
+    Run(Box<RunError>),
     /// Standard output cannot be written to: exit status 4.
     Output(io::Error),
 }
@@ -54,8 +57,11 @@ enum Failure {
 impl Failure {
     fn status(&self) -> u8 {
         match self {
-            Self::File { error, .. } => match error.problem {
-                Problem::Unreadable(_) | Problem::Unwritable(_) => 4,
+            Self::File { error, .. } => file_status(error),
+            Self::Run(error) => match &**error {
+                RunError::File(error) => file_status(error),
+                RunError::Busy { .. } | RunError::Exists { .. } | RunError::NoRun { .. } => 2,
+                RunError::Store { .. } => 4,
                 _ => 3,
             },
             Self::Name(_) | Self::Usage { .. } => 2,
@@ -74,12 +80,26 @@ impl Failure {
             | Self::Damaged { error, hint }
             | Self::Network { error, hint } => (error.clone(), hint.clone()),
             Self::Learning(error) => (error.to_string(), error.hint().into()),
+            Self::Run(error) => (error.to_string(), error.hint()),
             Self::Output(error) => (
                 format!("standard output cannot be written to: {error}"),
                 "check where it goes".into(),
             ),
         };
         tell(&format!("error: {error}\nhint: {hint}"));
+    }
+}
+
+fn file_status(error: &FileError) -> u8 {
+    match error.problem {
+        Problem::Unreadable(_) | Problem::Unwritable(_) => 4,
+        _ => 3,
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Self::Run(Box::new(error))
     }
 }
 
@@ -110,6 +130,12 @@ impl From<io::Error> for Failure {
 fn main() -> ExitCode {
     interrupt::listen();
     let result = match Arguments::parse().command {
+        Command::Demo(arguments) => commands::demo(&arguments),
+        Command::Run(arguments) => commands::run(&arguments),
+        Command::Status(arguments) => commands::status(&arguments),
+        Command::Metrics(arguments) => commands::metrics(&arguments),
+        Command::Export(arguments) => commands::export(&arguments),
+        Command::Audit(arguments) => commands::audit(&arguments),
         Command::Select(arguments) => commands::select(&arguments),
         Command::Compare(arguments) => commands::compare(&arguments),
         Command::Price(arguments) => commands::price(&arguments),

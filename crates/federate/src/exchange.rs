@@ -136,6 +136,7 @@ pub struct Parcel {
 
 impl Parcel {
     /// What it was, without its numbers.
+    #[must_use]
     pub fn receipt(&self) -> Self {
         Self { values: Vec::new(), carried: self.carried.clone(), ..*self }
     }

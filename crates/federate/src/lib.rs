@@ -8,6 +8,7 @@ pub mod exchange;
 pub mod experiment;
 pub mod faults;
 mod federation;
+pub mod run;
 mod saved;
 pub mod train;
 

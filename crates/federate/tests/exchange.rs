@@ -107,7 +107,7 @@ const EFFORT: Effort =
 
 fn trainers() -> Vec<Box<dyn Trainer>> {
     let averaging = |correction| Box::new(Averaging { local_steps: 7, correction });
-    let mixing = Mixing { local_steps: 5, trial_percent: 10, ..Mixing::default() };
+    let mixing = Mixing { local_steps: 5, ..Mixing::default() };
     vec![
         averaging(Correction::None),
         averaging(Correction::Proximal { pull: 0.1 }),

@@ -165,6 +165,15 @@ pub fn read_competing(
     build_competing(path, participants, &rows)
 }
 
+/// Reads a benefit graph over participants that are known already.
+///
+/// # Errors
+/// If the file cannot be read or says something that cannot be.
+pub fn read_benefit(path: &Path, participants: &Participants) -> Result<BenefitGraph, FileError> {
+    let rows = read_benefit_rows(path, open(path)?, &mut Names::Listed(participants.clone()))?;
+    build_benefit(path, participants, rows)
+}
+
 /// Reads a list of participants, one name a line.
 ///
 /// # Errors

@@ -40,8 +40,8 @@ pub use data::{
 pub use error::{FileError, NpyProblem, Problem};
 pub use federation::{FederationFile, FederationProblem, parse_federation, read_federation};
 pub use graphs::{
-    Graphs, MOST_PARTICIPANTS, parse_graphs, parse_participants, read_competing, read_graphs,
-    read_participants,
+    Graphs, MOST_PARTICIPANTS, parse_graphs, parse_participants, read_benefit, read_competing,
+    read_graphs, read_participants,
 };
 pub use json::to_writer as write_json;
 pub use npy::{write_benefit_matrix, write_competing_matrix};

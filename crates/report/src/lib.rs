@@ -12,6 +12,7 @@ mod explain;
 mod numbers;
 mod plan;
 mod proof;
+mod run;
 mod table;
 mod what_if;
 
@@ -22,7 +23,7 @@ pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text};
 pub use proof::{certificate_text, leak_text};
-
+pub use run::{RunMethod, RunParticipant, RunReport};
 pub use what_if::{Effect, Price, Worth, effects_text, prices_text};
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, shown};

@@ -211,9 +211,9 @@ impl Training for Rounds {
         self.average(federation, exchange, &there, steps)?;
         if self.done >= self.looked + LOOK || self.done >= self.evaluations {
             self.looked = self.done;
-            each(&mut self.members, |member| match there[member.local.participant] {
-                true => member.local.look(federation),
-                false => Ok(()),
+            each(&mut self.members, |member| {
+                let is_there = there[member.local.participant];
+                if is_there { member.local.look(federation) } else { Ok(()) }
             })?;
         }
         Ok(())
@@ -221,6 +221,12 @@ impl Training for Rounds {
 
     fn kept(&self, participant: usize) -> Kept<'_> {
         self.members[participant].local.keeper.kept()
+    }
+
+    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+        let group = self.groups.iter().find(|group| group.members.contains(&participant));
+        let members = group.map(|group| group.members.as_slice()).unwrap_or_default();
+        members.iter().map(|&member| (member, self.members[member].weight)).collect()
     }
 
     fn save(&self) -> Vec<u8> {

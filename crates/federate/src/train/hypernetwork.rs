@@ -61,7 +61,7 @@ impl Trainer for Hypernetworks {
         usage: &UsageGraph,
         effort: Effort,
     ) -> Box<dyn Training> {
-        let trial = trial_steps(self.trial_percent, effort.evaluations, 1);
+        let trial = trial_steps(self.trial_percent, effort.evaluations);
         let learners = usage.learners();
         let owners = (0..federation.len()).map(|owner| {
             let mut members = vec![owner];
@@ -160,6 +160,11 @@ impl Training for Rounds {
 
     fn kept(&self, participant: usize) -> Kept<'_> {
         self.owners[participant].best().keeper.kept()
+    }
+
+    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+        let Personal { members, ray, .. } = self.owners[participant].best();
+        members.iter().zip(ray).map(|(member, part)| (member.participant, *part)).collect()
     }
 
     fn save(&self) -> Vec<u8> {

@@ -5,7 +5,7 @@ use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, shuffle};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Effort, Keeper, LOOK};
+use super::{Effort, Keeper};
 use crate::{FederateError, Federation};
 
 /// What a participant has while it trains.
@@ -58,21 +58,6 @@ impl Local {
         kernels::add_scaled(gradient, *decay, parameters);
         correct(gradient, parameters);
         optimizer.step(parameters, gradient);
-        Ok(())
-    }
-
-    /// So many steps on its own data alone, with a look now and then.
-    pub fn train_alone(
-        &mut self,
-        federation: &Federation<'_>,
-        steps: usize,
-    ) -> Result<(), FederateError> {
-        for step in 1..=steps {
-            self.step(federation, |_, _| {})?;
-            if step % LOOK == 0 || step == steps {
-                self.look(federation)?;
-            }
-        }
         Ok(())
     }
 

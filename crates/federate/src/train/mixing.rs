@@ -6,9 +6,9 @@ use fedcompetitors_learn::{Part, kernels};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, LOOK, Trainer, Training, is_clearly_less,
+    Effort, Kept, LOOK, Trainer, Training,
     local::{Local, each},
-    mixture, trial_steps,
+    mixture,
 };
 use crate::{
     FederateError, Federation,
@@ -52,9 +52,9 @@ pub struct Mixing<'a> {
     /// Also mix the gradients of the last round, and let local steps follow the mixture's
     /// instead of their own: against drift, along the same edges.
     pub against_drift: bool,
-    /// Hundredths of the budget for which everybody first trains alone, to see later whether
-    /// mixtures do it good: whoever was clearly better off without them goes on from there.
-    pub trial_percent: usize,
+    /// Does a participant keep its own model where its validation data finds the mixture
+    /// clearly worse?
+    pub checked: bool,
 }
 
 impl Default for Mixing<'_> {
@@ -66,7 +66,7 @@ impl Default for Mixing<'_> {
             own_part: None,
             server_rate: 1.0,
             against_drift: true,
-            trial_percent: 3,
+            checked: true,
         }
     }
 }
@@ -118,25 +118,25 @@ impl Trainer for Mixing<'_> {
     ) -> Box<dyn Training> {
         let shared = federation.shared();
         let local_steps = self.local_steps.max(1);
-        let trial = trial_steps(self.trial_percent, effort.evaluations, local_steps);
         let learners = usage.learners();
         let mixers = (0..federation.len()).map(|participant| Mixer {
             local: Local::new(federation, participant, effort),
-            alone: (trial > 0).then(|| Local::new(federation, participant, effort)),
             parts: self.parts(federation, usage, participant),
             is_used: ones(learners.row(participant)).next().is_some(),
-            steps: 0,
             start: vec![0.0; shared],
             last: vec![0.0; shared],
             added: vec![0.0; shared],
+            got: None,
+            has_taken: false,
+            has_ever_taken: false,
         });
         Box::new(Rounds {
             local_steps,
             mixed: self.mixed,
             server_rate: self.server_rate,
             against_drift: self.against_drift,
-            trial,
-            together: effort.evaluations - trial,
+            checked: self.checked,
+            evaluations: effort.evaluations,
             mixers: mixers.collect(),
             done: 0,
             looked: 0,
@@ -155,9 +155,8 @@ struct Rounds {
     mixed: Mixed,
     server_rate: f32,
     against_drift: bool,
-    /// Steps that everybody makes alone before its first round, and those with others.
-    trial: usize,
-    together: usize,
+    checked: bool,
+    evaluations: usize,
     mixers: Vec<Mixer>,
     /// Steps that were made, and those before the last look.
     done: usize,
@@ -168,25 +167,45 @@ struct Rounds {
 #[derive(Serialize, Deserialize)]
 struct Mixer {
     local: Local,
-    /// What it has trained alone for a trial, until it has decided.
-    alone: Option<Local>,
     /// Itself and its collaborators: who, and which part.
     parts: Vec<(usize, f32)>,
     /// Does anybody learn from it?
     is_used: bool,
-    /// Steps that it has made with others.
-    steps: usize,
     /// The shared parameters at the beginning of the round.
     start: Vec<f32>,
     /// The mean of its gradients in the last round, and what is added to those of this one
     /// to make them more like the mixture's.
     last: Vec<f32>,
     added: Vec<f32>,
+    /// The mixture of this round, until it is taken or left.
+    #[serde(skip)]
+    got: Option<Vec<f32>>,
+    /// Did it take the last one, or any?
+    has_taken: bool,
+    has_ever_taken: bool,
 }
+
+/// Does a participant's validation data clearly like other parameters less than its own?
+/// Sample by sample, so that what is hard in both is not counted as difference.
+fn is_clearly_worse(federation: &Federation<'_>, own: &Local, other: &[f32]) -> bool {
+    let learner = federation.learner(own.participant);
+    let now = learner.losses(Part::Validation, &own.parameters);
+    let then = learner.losses(Part::Validation, other);
+    let count = now.len() as f64;
+    let differences = || then.iter().zip(&now).map(|(then, now)| then - now);
+    let mean = differences().sum::<f64>() / count;
+    let squares: f64 = differences().map(|difference| (difference - mean).powi(2)).sum();
+    let error = (squares / (count * (count - 1.0).max(1.0))).sqrt();
+    // What is no number is worse than anything.
+    mean.is_nan() || mean > ERRORS * error
+}
+
+/// By how many standard errors a loss must be larger to be clearly so.
+const ERRORS: f64 = 1.0;
 
 impl Training for Rounds {
     fn rounds(&self) -> usize {
-        self.together.div_ceil(self.local_steps)
+        self.evaluations.div_ceil(self.local_steps)
     }
 
     fn done(&self) -> usize {
@@ -199,38 +218,24 @@ impl Training for Rounds {
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
         let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
-        let (trial, steps) = (self.trial, self.local_steps.min(self.together - self.done));
-        self.each_of(&there, |mixer| {
-            if mixer.steps == 0 {
-                mixer.train_alone(federation, trial)?;
-            }
-            mixer.round(federation, steps)
-        })?;
+        let steps = self.local_steps.min(self.evaluations - self.done);
+        self.each_of(&there, |mixer| mixer.round(federation, steps))?;
         self.done += steps;
-        self.mix(exchange, &there)?;
-        let all_look = self.done >= self.looked + LOOK || self.done >= self.together;
-        if all_look {
+        self.mix(federation, exchange, &there)?;
+        if self.done >= self.looked + LOOK || self.done >= self.evaluations {
             self.looked = self.done;
+            self.each_of(&there, |mixer| mixer.local.look(federation))?;
         }
-        self.each_of(&there, |mixer| {
-            let decides =
-                mixer.alone.is_some() && mixer.steps >= trial && mixer.steps - steps < trial;
-            if all_look || decides {
-                mixer.local.look(federation)?;
-            }
-            if decides {
-                mixer.decide();
-            }
-            Ok(())
-        })
+        Ok(())
     }
 
     fn kept(&self, participant: usize) -> Kept<'_> {
-        let Mixer { local, alone, .. } = &self.mixers[participant];
-        match alone {
-            Some(alone) if alone.keeper.loss() < local.keeper.loss() => alone.keeper.kept(),
-            _ => local.keeper.kept(),
-        }
+        self.mixers[participant].local.keeper.kept()
+    }
+
+    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+        let mixer = &self.mixers[participant];
+        if mixer.has_ever_taken { mixer.parts.clone() } else { vec![(participant, 1.0)] }
     }
 
     fn save(&self) -> Vec<u8> {
@@ -245,24 +250,37 @@ impl Rounds {
         there: &[bool],
         work: impl Fn(&mut Mixer) -> Result<(), FederateError> + Send + Sync,
     ) -> Result<(), FederateError> {
-        each(&mut self.mixers, |mixer| match there[mixer.local.participant] {
-            true => work(mixer),
-            false => Ok(()),
-        })
+        each(
+            &mut self.mixers,
+            |mixer| {
+                if there[mixer.local.participant] { work(mixer) } else { Ok(()) }
+            },
+        )
     }
 
     /// Everybody who is there gets the mixture of what its parts have sent.
-    fn mix(&mut self, exchange: &mut Exchange<'_>, there: &[bool]) -> Result<(), FederateError> {
+    fn mix(
+        &mut self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+        there: &[bool],
+    ) -> Result<(), FederateError> {
         let content = match self.mixed {
             Mixed::Models => Content::Model,
             Mixed::Updates => Content::Update,
         };
         let sent = self.collect(exchange, there, content, |mixer| mixer.gives(self.mixed));
         for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
-            if let Some(mixture) = mixer.get(exchange, content, &sent)? {
-                mixer.take(self.mixed, self.server_rate, &mixture);
-            }
+            mixer.got = mixer.get(exchange, content, &sent)?;
         }
+        let (mixed, server_rate, checked) = (self.mixed, self.server_rate, self.checked);
+        each(&mut self.mixers, |mixer| {
+            if let Some(mixture) = mixer.got.take() {
+                mixer.has_taken = mixer.take(federation, mixed, server_rate, checked, &mixture);
+                mixer.has_ever_taken |= mixer.has_taken;
+            }
+            Ok(())
+        })?;
         if self.against_drift {
             let content = Content::Gradient;
             let gradients = |mixer: &Mixer| (mixer.last.clone(), Vec::new());
@@ -270,7 +288,8 @@ impl Rounds {
             for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
                 // Whoever gets nothing follows its own gradient.
                 mixer.added.fill(0.0);
-                if let Some(mixture) = mixer.get(exchange, content, &sent)? {
+                let mixture = mixer.get(exchange, content, &sent)?;
+                if let Some(mixture) = mixture.filter(|_| mixer.has_taken) {
                     mixer.added = mixture;
                     kernels::add_scaled(&mut mixer.added, -1.0, &mixer.last);
                 }
@@ -300,23 +319,6 @@ impl Rounds {
 }
 
 impl Mixer {
-    /// The trial before the first round. Whoever has nobody to learn from needs no trial and
-    /// spends its steps at once.
-    fn train_alone(
-        &mut self,
-        federation: &Federation<'_>,
-        steps: usize,
-    ) -> Result<(), FederateError> {
-        if self.is_alone() {
-            self.alone = None;
-            return self.local.train_alone(federation, steps);
-        }
-        match &mut self.alone {
-            Some(alone) => alone.train_alone(federation, steps),
-            None => Ok(()),
-        }
-    }
-
     fn round(&mut self, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
         let Self { local, start, last, added, .. } = self;
         let shared = start.len();
@@ -328,7 +330,6 @@ impl Mixer {
                 kernels::add_scaled(&mut gradient[..shared], 1.0, added);
             })?;
         }
-        self.steps += steps;
         Ok(())
     }
 
@@ -373,25 +374,27 @@ impl Mixer {
         Ok(Some(mixture))
     }
 
-    /// Goes to where a mixture says.
-    fn take(&mut self, mixed: Mixed, server_rate: f32, mixture: &[f32]) {
-        let own = &mut self.local.parameters[..self.start.len()];
-        own.copy_from_slice(&self.start);
+    /// Goes to where a mixture says, unless its validation data is clearly against it; says
+    /// whether it went.
+    fn take(
+        &mut self,
+        federation: &Federation<'_>,
+        mixed: Mixed,
+        server_rate: f32,
+        checked: bool,
+        mixture: &[f32],
+    ) -> bool {
+        let shared = self.start.len();
+        let mut there = self.local.parameters.clone();
+        there[..shared].copy_from_slice(&self.start);
         if mixed == Mixed::Models {
-            kernels::scale(own, 1.0 - server_rate);
+            kernels::scale(&mut there[..shared], 1.0 - server_rate);
         }
-        kernels::add_scaled(own, server_rate, mixture);
-    }
-
-    /// Has it been better off alone, after as many steps? Then it goes on with that model,
-    /// and without mixtures.
-    fn decide(&mut self) {
-        let loss = self.local.keeper.loss();
-        let better = |alone: &mut Local| is_clearly_less(alone.keeper.loss(), loss);
-        if let Some(alone) = self.alone.take_if(better) {
-            self.alone = Some(std::mem::replace(&mut self.local, alone));
-            self.parts = vec![(self.local.participant, 1.0)];
-            self.added.fill(0.0);
+        kernels::add_scaled(&mut there[..shared], server_rate, mixture);
+        if checked && is_clearly_worse(federation, &self.local, &there) {
+            return false;
         }
+        self.local.parameters = there;
+        true
     }
 }

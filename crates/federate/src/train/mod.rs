@@ -79,7 +79,7 @@ pub trait Trainer: Send + Sync {
 }
 
 /// A training on its way, round by round.
-pub trait Training: Send {
+pub trait Training: Send + Sync {
     /// How many rounds it takes.
     fn rounds(&self) -> usize;
 
@@ -99,6 +99,10 @@ pub trait Training: Send {
     /// What a participant's validation data has liked best so far.
     fn kept(&self, participant: usize) -> Kept<'_>;
 
+    /// From whom a participant's model learns as things stand: itself and others, with the
+    /// part of each.
+    fn parts(&self, participant: usize) -> Vec<(usize, f32)>;
+
     /// Everything that is needed to go on, for [`Trainer::resume`].
     fn save(&self) -> Vec<u8>;
 }
@@ -115,12 +119,10 @@ pub struct Kept<'a> {
 /// Steps after which a participant looks at its validation data.
 pub(crate) const LOOK: usize = 20;
 
-/// How many steps of so many a trial takes, in whole rounds: at most half, as the other
-/// half is what it is compared with.
-fn trial_steps(percent: usize, evaluations: usize, round: usize) -> usize {
-    let steps = (evaluations * percent.min(50)).div_ceil(100).next_multiple_of(round);
-    // Where that is too much for so small a budget, there is no trial.
-    if 2 * steps <= evaluations { steps } else { 0 }
+/// How many steps of so many a trial takes: at most half, as the other half is what it is
+/// compared with.
+fn trial_steps(percent: usize, evaluations: usize) -> usize {
+    evaluations * percent.min(50) / 100
 }
 
 /// Is a validation loss less by so much that it is hardly chance, and worth leaving for?

@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use fedcompetitors_graphs::{CompetingGraph, ParticipantsBuilder, nearest};
+use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
@@ -12,8 +13,8 @@ use super::{
 };
 use crate::{FileError, MOST_PARTICIPANTS, Problem};
 
-/// Reads the text; unknown keys and words are refused.
-pub fn parse(path: &Path, text: &str) -> Result<Settings, FileError> {
+/// Reads a text; unknown keys and words are refused.
+pub fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
     toml::from_str(text).map_err(|error| {
         let place = error.span().map(|span| Place::of(text, span.start));
         let participant = place.as_ref().and_then(|place| place.participant.clone());

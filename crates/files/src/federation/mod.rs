@@ -5,6 +5,7 @@
 //! where there are data files, the target has a default.
 
 mod check;
+mod faults;
 mod problem;
 mod settings;
 
@@ -14,6 +15,7 @@ use fedcompetitors_graphs::CompetingGraph;
 
 use crate::{FileError, Problem, read_competing};
 
+pub use faults::{FaultEntry, FaultName, read_faults};
 pub use problem::FederationProblem;
 pub use settings::{
     Benefit, Class, Data, EstimatorName, Generate, IncompleteRows, Method, MetricName, MixName,
@@ -56,7 +58,7 @@ pub fn read_federation(path: &Path) -> Result<FederationFile, FileError> {
 /// # Errors
 /// If it does not make sense.
 pub fn parse_federation(path: &Path, text: &str) -> Result<FederationFile, FileError> {
-    let settings = check::parse(path, text)?;
+    let settings: Settings = check::read(path, text)?;
     let competing = check::check(path, text, &settings)?;
     Ok(FederationFile { settings, competing })
 }

@@ -346,8 +346,10 @@ pub struct Training {
     pub server_rate: f32,
     /// Also mix gradients, against drift (`mixing`).
     pub against_drift: bool,
+    /// Keep one's own model where validation data finds the mixture clearly worse (`mixing`).
+    pub checked: bool,
     /// Hundredths of the steps to train alone first, to see whether others do one good
-    /// (`mixing`, `hypernetworks`).
+    /// (`hypernetworks`).
     pub trial: usize,
     /// The pull to the common model (`proximal`).
     pub pull: f32,
@@ -371,6 +373,7 @@ impl Default for Training {
             own_part: None,
             server_rate: 1.0,
             against_drift: true,
+            checked: true,
             trial: 3,
             pull: 0.01,
             hypernetwork_hidden: 100,

@@ -1,0 +1,170 @@
+//! `status`, `metrics`, `export` and `audit`: what a run directory says.
+
+use fedcompetitors_federate::run::{self, Audit, Finding, IncidentLine, MethodSummary, Summary};
+use fedcompetitors_graphs::shown;
+use fedcompetitors_report::{RunMethod, RunParticipant, RunReport, plural};
+
+use crate::{
+    Failure, Outcome,
+    arguments::{ExportArguments, FolderArguments, MetricsArguments},
+    output::{print, shown_path, tell},
+};
+
+/// The method that everybody is compared with, and the one that is for reference only.
+const REFERENCE: &str = "pooled";
+
+pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
+    let summary = run::summary(&arguments.folder)?;
+    let done: usize = summary.methods.iter().map(|method| method.cells.len()).sum();
+    let seconds: f64 = summary.methods.iter().map(|method| method.seconds).sum();
+    let mut lines = vec![format!(
+        "{}: {}; {} done, {seconds:.1} seconds so far.",
+        shown(&summary.name),
+        summary.status,
+        plural(done, "training", "trainings"),
+    )];
+    if let Some((method, seed, round, rounds)) = &summary.on_its_way {
+        lines.push(format!(
+            "On its way: {method}, seed {seed}: {round} of {rounds} rounds are saved."
+        ));
+    }
+    for method in &summary.methods {
+        lines.extend(method.incidents.iter().map(|line| incident(&summary, method, line)));
+    }
+    print(|output| writeln!(output, "{}", lines.join("\n")))?;
+    Ok(Outcome::Done)
+}
+
+pub fn metrics(arguments: &MetricsArguments) -> Result<Outcome, Failure> {
+    let mut table = Vec::new();
+    run::write_metrics(&arguments.folder, &mut table)??;
+    print(|output| output.write_all(&table))?;
+    Ok(Outcome::Done)
+}
+
+pub fn export(arguments: &ExportArguments) -> Result<Outcome, Failure> {
+    let into = arguments.to.clone().unwrap_or_else(|| arguments.folder.join("export"));
+    run::export(&arguments.folder, &into)?;
+    tell(&format!("every table is in {}", shown_path(&into)));
+    Ok(Outcome::Done)
+}
+
+pub fn audit(arguments: &FolderArguments) -> Result<Outcome, Failure> {
+    let found = run::audit(&arguments.folder)?;
+    print(|output| output.write_all(audit_text(&found).as_bytes()))?;
+    Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
+}
+
+fn audit_text(audit: &Audit) -> String {
+    let mut lines = vec![format!(
+        "Replayed {} in {} and checked {}.",
+        plural(audit.transfers, "transfer", "transfers"),
+        plural(audit.trainings, "training", "trainings"),
+        plural(audit.models, "model file", "model files"),
+    )];
+    lines.extend(audit.findings.iter().map(|finding| match finding {
+        Finding::Breach { training, round, entry, path } => {
+            let names: Vec<_> = path.iter().map(|name| shown(name)).collect();
+            format!(
+                "BREACH in {training}, round {round}, entry {entry}: data of \"{}\" came to its competitor \"{}\": {}",
+                names[0],
+                names[names.len() - 1],
+                names.join(" → ")
+            )
+        }
+        Finding::Flaw { training, what } => format!("flaw in {training}: {what}"),
+    }));
+    if audit.findings.is_empty() {
+        lines.push("Nobody's data came to a competitor; the record agrees with itself.".into());
+    }
+    lines.extend(audit.besides.iter().map(|besides| {
+        let pairs: Vec<String> =
+            besides.pairs.iter().map(|(a, b)| format!("{} and {}", shown(a), shown(b))).collect();
+        let (method, statement) = (&besides.method, &besides.statement);
+        let pairs = pairs.join(", ");
+        format!("Not in the ledger, {method}: {statement}; this joins competitors: {pairs}.")
+    }));
+    lines.extend(
+        audit
+            .references
+            .iter()
+            .map(|reference| format!("Not replayed: {reference}, which is for reference only.")),
+    );
+    lines.join("\n") + "\n"
+}
+
+/// Somebody who was missing or sent garbage, in words.
+fn incident(summary: &Summary, method: &MethodSummary, line: &IncidentLine) -> String {
+    let name = shown(&summary.participants[line.participant].name);
+    let rounds = if line.first == line.last {
+        format!("in round {}", line.first)
+    } else {
+        format!("in rounds {} to {}", line.first, line.last)
+    };
+    let what = match line.kind.as_str() {
+        "missing" => "was missing",
+        "not-finite" => "sent something that is no number, which was refused,",
+        "wrong-length" => "sent something of the wrong length, which was refused,",
+        _ => "sent something far too large, which was refused,",
+    };
+    format!("{name} {what} {rounds} ({}, seed {}).", method.name, line.seed)
+}
+
+/// A run as the report shows it.
+pub fn report_of(summary: &Summary) -> RunReport {
+    let name = |who: usize| summary.participants[who].name.clone();
+    let own = summary.methods.first();
+    let participants = summary.participants.iter().enumerate().map(|(at, one)| RunParticipant {
+        name: one.name.clone(),
+        samples: one.samples,
+        competitors: one.competitors.clone(),
+        learned_from: own
+            .and_then(|method| method.cells.first())
+            .map(|(_, cells)| {
+                cells[at].parts.iter().map(|&(who, part)| (name(who), part)).collect()
+            })
+            .unwrap_or_default(),
+    });
+    let methods = summary.methods.iter().map(|method| RunMethod {
+        name: method.name.clone(),
+        cells: method
+            .cells
+            .iter()
+            .map(|(_, cells)| cells.iter().map(|cell| cell.test).collect())
+            .collect(),
+        gradients: method.gradients,
+        bytes: method.moved.0,
+        is_reference: method.name == REFERENCE,
+    });
+    let mut flows = Vec::new();
+    for method in &summary.methods {
+        for (statement, pairs) in method.flows.iter().filter(|(_, pairs)| !pairs.is_empty()) {
+            let names: Vec<String> = pairs
+                .iter()
+                .map(|&(a, b)| format!("{} and {}", shown(&name(a)), shown(&name(b))))
+                .collect();
+            flows.push(format!(
+                "{}: {statement}; this joins competitors: {}.",
+                method.name,
+                names.join(", ")
+            ));
+        }
+    }
+    RunReport {
+        name: summary.name.clone(),
+        status: summary.status.clone(),
+        metric: summary.metric.clone(),
+        more_is_better: summary.metric != "MSE",
+        participants: participants.collect(),
+        methods: methods.collect(),
+        flows,
+        incidents: summary
+            .methods
+            .iter()
+            .flat_map(|method| method.incidents.iter().map(|line| incident(summary, method, line)))
+            .collect(),
+        refused: own
+            .map(|method| method.refused.iter().map(|(_, _, why)| format!("{why}.")).collect())
+            .unwrap_or_default(),
+    }
+}

@@ -1,0 +1,171 @@
+//! `run` and `demo`: from a federation file to everybody's own model.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use fedcompetitors_federate::{
+    faults::{Fault, FaultKind, Faults, Garbage},
+    run::{self, Options, Prepared, Progress},
+};
+use fedcompetitors_files::{
+    FederationFile, atomically,
+    federation::{FaultName, read_faults},
+    parse_federation, read_benefit, read_federation,
+};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants, Refusal, shown};
+use fedcompetitors_report::{number, reason_path_text, reporters_text};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::results::report_of;
+use crate::{
+    Failure, Outcome,
+    arguments::{DemoArguments, RunArguments},
+    output::{print, shown_path, tell},
+};
+
+/// The demonstration, compiled in: nothing to download, nothing to find.
+const DEMO: &str = include_str!("../../../../examples/demo/federation.toml");
+
+/// How often a run keeps where it is.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
+    let path = &arguments.federation;
+    let mut federation = read_federation(path)?;
+    if let Some(repeats) = arguments.repeats {
+        federation.settings.repeats = repeats;
+    }
+    if let Some(rounds) = arguments.rounds {
+        federation.settings.training.rounds = rounds;
+    }
+    let beside = path.parent().unwrap_or(Path::new("."));
+    let given = given_benefits(&federation, beside)?;
+    let folder = match &arguments.out {
+        Some(folder) => folder.clone(),
+        None => PathBuf::from(format!(
+            "{}-run",
+            path.file_stem().map_or("federation".into(), |stem| stem.to_string_lossy())
+        )),
+    };
+    let faults = match &arguments.faults {
+        Some(path) => Some(scripted(path, federation.competing.participants())?),
+        None => None,
+    };
+    let prepared = Prepared::read(federation, arguments.data.as_deref().unwrap_or(beside))?;
+    to_the_end(&prepared, &folder, arguments.resume, faults.as_ref(), given)
+}
+
+pub fn demo(arguments: &DemoArguments) -> Result<Outcome, Failure> {
+    let path = Path::new("examples/demo/federation.toml");
+    let prepared = Prepared::read(parse_federation(path, DEMO)?, Path::new("."))?;
+    to_the_end(&prepared, &arguments.out, arguments.resume, None, None)
+}
+
+fn to_the_end(
+    prepared: &Prepared,
+    folder: &Path,
+    resume: bool,
+    faults: Option<&(Faults, String)>,
+    given: Option<BenefitGraph>,
+) -> Result<Outcome, Failure> {
+    let start = Instant::now();
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{bar:30} {percent:>3} %, {eta} left: {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let competing = prepared.competing();
+    run::run(
+        prepared,
+        &Options {
+            folder,
+            resume,
+            faults: faults.map(|(faults, text)| (faults, text.as_str())),
+            given,
+            checkpoint: checkpoint(),
+            explain: &|refusal| reason(competing, refusal),
+            progress: &|progress| show(&bar, progress),
+        },
+    )?;
+    bar.finish_and_clear();
+    let summary = run::summary(folder)?;
+    let report = report_of(&summary);
+    let path = folder.join("report.md");
+    atomically(&path, |writer| writer.write_all(report.markdown().as_bytes()))?;
+    print(|output| output.write_all(report.text().as_bytes()))?;
+    tell(&format!(
+        "{:.1} seconds; models and record are in {}, the report is {}",
+        start.elapsed().as_secs_f64(),
+        shown_path(folder),
+        shown_path(&path)
+    ));
+    Ok(if report.incidents.is_empty() { Outcome::Done } else { Outcome::Finding })
+}
+
+/// How often a run keeps where it is; tests want that more often.
+fn checkpoint() -> Duration {
+    let asked = env::var("FEDCOMPETITORS_CHECKPOINT_SECONDS").ok();
+    let asked = asked.and_then(|seconds| seconds.parse().ok());
+    asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(CHECKPOINT)
+}
+
+fn show(bar: &ProgressBar, progress: &Progress<'_>) {
+    // A thousand steps for each training, however many rounds it has.
+    let (done, all) = progress.trainings;
+    let part = (1000 * progress.rounds.0).checked_div(progress.rounds.1).unwrap_or(0);
+    bar.set_length(1000 * all as u64);
+    bar.set_position((1000 * done + part) as u64);
+    bar.set_message(progress.doing.to_owned());
+}
+
+/// Why an edge was refused, in one sentence.
+fn reason(competing: &CompetingGraph, refusal: &Refusal) -> String {
+    let participants = competing.participants();
+    let name = |who: usize| shown(participants.name(who)).into_owned();
+    let (from, to, worth) = (name(refusal.from), name(refusal.to), number(refusal.benefit));
+    match &refusal.because {
+        None => format!("{to} could learn from {from} ({worth}): the plan does not need it"),
+        Some(reason) => {
+            let path = &reason.path;
+            let (a, b) = (path[0], path[path.len() - 1]);
+            format!(
+                "{to} may not learn from {from} ({worth}): {} and {} compete ({}), and data would flow {}",
+                name(a),
+                name(b),
+                reporters_text(competing, a, b),
+                reason_path_text(participants, reason)
+            )
+        }
+    }
+}
+
+/// The benefits of the file that a federation file names.
+pub fn given_benefits(
+    federation: &FederationFile,
+    beside: &Path,
+) -> Result<Option<BenefitGraph>, Failure> {
+    match &federation.settings.benefit.file {
+        None => Ok(None),
+        Some(file) => {
+            let participants = federation.competing.participants();
+            Ok(Some(read_benefit(&beside.join(file), participants)?))
+        }
+    }
+}
+
+fn scripted(path: &Path, participants: &Participants) -> Result<(Faults, String), Failure> {
+    let (entries, text) = read_faults(path, participants)?;
+    let faults = entries.into_iter().map(|(participant, entry)| Fault {
+        participant,
+        kind: match entry.does {
+            FaultName::Missing => FaultKind::Missing,
+            FaultName::SendsNan => FaultKind::Sends(Garbage::Nan),
+            FaultName::SendsWrongLength => FaultKind::Sends(Garbage::WrongLength),
+            FaultName::SendsHuge => FaultKind::Sends(Garbage::Huge),
+        },
+        first: entry.first,
+        last: entry.last,
+    });
+    Ok((Faults(faults.collect()), text))
+}

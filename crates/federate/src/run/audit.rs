@@ -1,0 +1,352 @@
+//! Replays the ledger of a run and confirms the rule, or names the breach.
+//!
+//! This shares nothing with the guard: it reads nothing but the store and the model files,
+//! counts with plain sets of its own, and believes no statement of provenance. A
+//! participant is taken to carry everything that it was ever handed, and whatever it sends
+//! to carry all of that.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    RunError, Store, read_model,
+    store::{from_json, hex},
+};
+
+/// What an audit has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// Trainings that were looked at.
+    pub trainings: usize,
+    /// Transfers that were replayed.
+    pub transfers: usize,
+    /// Model files that were checked.
+    pub models: usize,
+    /// What is wrong; nothing, if all is well.
+    pub findings: Vec<Finding>,
+    /// What is not the ledger's to show, where it joins competitors.
+    pub besides: Vec<Besides>,
+    /// Methods that are for reference only and were not replayed.
+    pub references: Vec<String>,
+}
+
+/// What flows beside the ledger by the nature of a method, and joins competitors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Besides {
+    /// The method.
+    pub method: String,
+    /// What flows, in words.
+    pub statement: String,
+    /// The competitors that it joins.
+    pub pairs: Vec<(String, String)>,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// A participant's data has come to a competitor.
+    Breach {
+        /// Method and seed.
+        training: String,
+        /// The round.
+        round: u64,
+        /// The entry of the ledger that brought it.
+        entry: u64,
+        /// The way it took, by name: from whose it is to who got it.
+        path: Vec<String>,
+    },
+    /// The record contradicts itself, or what lies beside it.
+    Flaw {
+        /// Method and seed; the run itself, if it is empty.
+        training: String,
+        /// What is wrong, in words.
+        what: String,
+    },
+}
+
+/// A line of the ledger.
+struct Line {
+    entry: u64,
+    round: u64,
+    sender: Option<usize>,
+    receiver: Option<usize>,
+    content: String,
+    made_of: Option<Vec<u64>>,
+    provenance: Option<BTreeSet<usize>>,
+}
+
+/// Something that was sent: by whom, what, what it is said to carry, and what it may carry.
+type Sent = (usize, String, BTreeSet<usize>, BTreeSet<usize>);
+
+/// The name under which the ceiling is stored.
+const REFERENCE: &str = "pooled";
+
+/// Looks at everything that a run directory says.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn audit(folder: &Path) -> Result<Audit, RunError> {
+    let store = Store::read(folder)?;
+    let names: BTreeMap<usize, String> = store
+        .rows("SELECT id, name FROM participants", [], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .into_iter()
+        .collect();
+    let mut rivals: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (a, b) in
+        store.rows("SELECT a, b FROM competing", [], |row| Ok((row.get(0)?, row.get(1)?)))?
+    {
+        rivals.extend([(a, b), (b, a)]);
+    }
+    let trainings: Vec<(i64, u64, String)> =
+        store.rows("SELECT id, seed, method FROM trainings ORDER BY id", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    let mut audit = Audit {
+        trainings: 0,
+        transfers: 0,
+        models: 0,
+        findings: Vec::new(),
+        besides: Vec::new(),
+        references: Vec::new(),
+    };
+    for (id, seed, method) in trainings {
+        if method == REFERENCE {
+            if !audit.references.contains(&method) {
+                audit.references.push(method);
+            }
+            continue;
+        }
+        let title = format!("{method}, seed {seed}");
+        let mut replay = Replay {
+            store: &store,
+            names: &names,
+            rivals: &rivals,
+            title: &title,
+            carried: names.keys().map(|&who| (who, BTreeSet::from([who]))).collect(),
+            from: BTreeMap::new(),
+            findings: Vec::new(),
+        };
+        replay.plan(id)?;
+        audit.transfers += replay.ledger(id)?;
+        audit.models += replay.models(id, folder)?;
+        audit.findings.append(&mut replay.findings);
+        audit.trainings += 1;
+        let besides: Vec<(String, String)> = store.rows(
+            "SELECT statement, pairs FROM flows WHERE training = ? ORDER BY source",
+            [id],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        for (statement, pairs) in besides {
+            let pairs: Vec<(usize, usize)> = from_json(&pairs).unwrap_or_default();
+            let name = |who: usize| names.get(&who).cloned().unwrap_or_default();
+            let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (name(a), name(b))).collect();
+            let besides = Besides { method: method.clone(), statement, pairs };
+            if !besides.pairs.is_empty() && !audit.besides.contains(&besides) {
+                audit.besides.push(besides);
+            }
+        }
+    }
+    Ok(audit)
+}
+
+/// The replay of one training.
+struct Replay<'a> {
+    store: &'a Store,
+    names: &'a BTreeMap<usize, String>,
+    rivals: &'a BTreeSet<(usize, usize)>,
+    title: &'a str,
+    /// Everything that each participant was ever handed, and its own data.
+    carried: BTreeMap<usize, BTreeSet<usize>>,
+    /// From whom a participant first got what carries another one's data.
+    from: BTreeMap<(usize, usize), usize>,
+    findings: Vec<Finding>,
+}
+
+impl Replay<'_> {
+    fn flaw(&mut self, what: String) {
+        self.findings.push(Finding::Flaw { training: self.title.to_owned(), what });
+    }
+
+    fn name(&self, who: usize) -> String {
+        self.names.get(&who).cloned().unwrap_or_else(|| format!("nobody ({who})"))
+    }
+
+    /// Does the plan keep the rule? Along its edges from everybody as far as they go.
+    fn plan(&mut self, training: i64) -> Result<(), RunError> {
+        let edges: Vec<(usize, usize)> = self.store.rows(
+            "SELECT helper, helped FROM usage WHERE training = ?",
+            [training],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let mut helps: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        edges.iter().for_each(|&(from, to)| helps.entry(from).or_default().push(to));
+        for &start in self.names.keys() {
+            let mut reached = BTreeSet::from([start]);
+            let mut ahead = vec![start];
+            while let Some(at) = ahead.pop() {
+                for &next in helps.get(&at).into_iter().flatten() {
+                    if reached.insert(next) {
+                        ahead.push(next);
+                    }
+                }
+            }
+            if let Some(&rival) = reached.iter().find(|&&who| self.rivals.contains(&(start, who))) {
+                let (a, b) = (self.name(start), self.name(rival));
+                self.flaw(format!("the plan connects \"{a}\" with its competitor \"{b}\""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Replays the ledger; returns how many lines it has.
+    fn ledger(&mut self, training: i64) -> Result<usize, RunError> {
+        let lines: Vec<Line> = self.store.rows(
+            "SELECT entry, round, sender, receiver, content, made_of, provenance
+             FROM ledger WHERE training = ? ORDER BY entry",
+            [training],
+            |row| {
+                Ok(Line {
+                    entry: row.get(0)?,
+                    round: row.get(1)?,
+                    sender: row.get(2)?,
+                    receiver: row.get(3)?,
+                    content: row.get(4)?,
+                    made_of: from_json(&row.get::<_, String>(5)?),
+                    provenance: from_json(&row.get::<_, String>(6)?),
+                })
+            },
+        )?;
+        let mut sent: BTreeMap<u64, Sent> = BTreeMap::new();
+        let mut round = 0;
+        for (at, line) in lines.iter().enumerate() {
+            let entry = line.entry;
+            if entry != at as u64 + 1 {
+                self.flaw(format!("the ledger goes from entry {at} to entry {entry}"));
+                break;
+            }
+            if line.round < round {
+                self.flaw(format!("entry {entry} is of an earlier round than the one before"));
+            }
+            round = line.round;
+            let (Some(made_of), Some(provenance)) = (&line.made_of, &line.provenance) else {
+                self.flaw(format!("entry {entry} cannot be read"));
+                continue;
+            };
+            match (line.sender, line.receiver) {
+                (Some(sender), None) => {
+                    let Some(carried) = self.carried.get(&sender).cloned() else {
+                        self.flaw(format!("entry {entry} is from nobody that takes part"));
+                        continue;
+                    };
+                    if !provenance.contains(&sender) || !provenance.is_subset(&carried) {
+                        let name = self.name(sender);
+                        self.flaw(format!("entry {entry}: what \"{name}\" has sent is said to carry what it cannot, or not its own data"));
+                    }
+                    sent.insert(entry, (sender, line.content.clone(), provenance.clone(), carried));
+                }
+                (None, Some(receiver)) => {
+                    let mut said = BTreeSet::new();
+                    for part in made_of {
+                        let Some((sender, content, claimed, carried)) = sent.get(part).cloned()
+                        else {
+                            self.flaw(format!("entry {entry} is made of entry {part}, which nobody has sent before"));
+                            continue;
+                        };
+                        if content != line.content && content != "data" {
+                            self.flaw(format!(
+                                "entry {entry}, a {}, is made of a {content}",
+                                line.content
+                            ));
+                        }
+                        said.extend(claimed);
+                        self.hand_over(receiver, sender, &carried, line);
+                    }
+                    if said != *provenance {
+                        self.flaw(format!(
+                            "entry {entry} is said to carry something else than what it is made of"
+                        ));
+                    }
+                }
+                _ => self.flaw(format!(
+                    "entry {entry} is not between a participant and the coordinator"
+                )),
+            }
+        }
+        Ok(lines.len())
+    }
+
+    /// A participant is handed something that carries these participants' data.
+    fn hand_over(&mut self, to: usize, from: usize, carried: &BTreeSet<usize>, line: &Line) {
+        for &other in carried {
+            if self.rivals.contains(&(other, to)) && !self.from.contains_key(&(to, other)) {
+                let mut path = vec![to, from];
+                let mut at = from;
+                while let Some(&before) = self.from.get(&(at, other)).filter(|_| at != other) {
+                    path.push(before);
+                    at = before;
+                }
+                let path = path.into_iter().rev().map(|who| self.name(who)).collect();
+                let (training, round, entry) = (self.title.to_owned(), line.round, line.entry);
+                self.findings.push(Finding::Breach { training, round, entry, path });
+            }
+            if other != to && from != to {
+                self.from.entry((to, other)).or_insert(from);
+            }
+        }
+        self.carried.entry(to).or_default().extend(carried);
+    }
+
+    /// Are the models what the record says? Returns how many files were read.
+    fn models(&mut self, training: i64, folder: &Path) -> Result<usize, RunError> {
+        let models: Vec<(usize, Option<String>, String, String)> = self.store.rows(
+            "SELECT participant, file, hash, provenance FROM models WHERE training = ? ORDER BY participant",
+            [training],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )?;
+        let mut files = 0;
+        for (who, file, hash, provenance) in models {
+            let name = self.name(who);
+            let provenance: BTreeSet<usize> = from_json(&provenance).unwrap_or_default();
+            if let Some(&rival) =
+                provenance.iter().find(|&&other| self.rivals.contains(&(other, who)))
+            {
+                let rival = self.name(rival);
+                self.flaw(format!(
+                    "the model of \"{name}\" is said to carry data of its competitor \"{rival}\""
+                ));
+            }
+            if !self.carried.get(&who).is_some_and(|carried| provenance.is_subset(carried)) {
+                self.flaw(format!(
+                    "the model of \"{name}\" is said to carry what was never handed to it"
+                ));
+            }
+            let Some(file) = file else {
+                continue;
+            };
+            match read_model(&folder.join(&file)) {
+                Ok((about, parameters)) => {
+                    files += 1;
+                    let bytes: Vec<u8> =
+                        parameters.iter().flat_map(|value| value.to_le_bytes()).collect();
+                    let found = hex(&Sha256::digest(bytes));
+                    let said: BTreeSet<&String> = about.provenance.iter().collect();
+                    let stored: BTreeSet<&String> =
+                        provenance.iter().filter_map(|other| self.names.get(other)).collect();
+                    let is_same = found == hash
+                        && about.hash == hash
+                        && about.participant == name
+                        && said == stored;
+                    if !is_same {
+                        self.flaw(format!("the file of the model of \"{name}\", {file}, is not the one that was trained"));
+                    }
+                }
+                Err(error) => self.flaw(format!("the model of \"{name}\" is lost: {error}")),
+            }
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,135 @@
+//! Why a run cannot go on.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use fedcompetitors_files::FileError;
+use fedcompetitors_graphs::shown;
+
+use crate::FederateError;
+
+/// Why a run cannot begin, go on, or be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A file cannot be used.
+    #[error(transparent)]
+    File(Box<FileError>),
+    /// Participants cannot learn.
+    #[error("{}{error}", of(.training.as_deref()))]
+    Learning {
+        /// In which training: method and seed.
+        training: Option<String>,
+        /// Why.
+        error: FederateError,
+    },
+    /// Two participants' files have different columns.
+    #[error("participant \"{}\" has a column \"{}\" that \"{}\" does not have", shown(.with), shown(.column), shown(.without))]
+    Columns {
+        /// Who has it.
+        with: String,
+        /// Who does not.
+        without: String,
+        /// The column.
+        column: String,
+    },
+    /// The database cannot be read or written.
+    #[error("{}: {error}", shown(&.path.display().to_string()))]
+    Store {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: Box<rusqlite::Error>,
+    },
+    /// The database or something that it speaks of is not as it was written.
+    #[error("{}: {}", shown(&.path.display().to_string()), shown(.what))]
+    Damaged {
+        /// What is damaged.
+        path: PathBuf,
+        /// How.
+        what: String,
+    },
+    /// Somebody else is at work there.
+    #[error("another run is at work in {}", shown(&.folder.display().to_string()))]
+    Busy {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// There is a run already.
+    #[error("{} already holds a run", shown(&.folder.display().to_string()))]
+    Exists {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// There is none.
+    #[error("{} holds no run", shown(&.folder.display().to_string()))]
+    NoRun {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// What is to be gone on with has changed.
+    #[error("{} was begun with {what}", shown(&.folder.display().to_string()))]
+    Differs {
+        /// Where.
+        folder: PathBuf,
+        /// With what else.
+        what: String,
+    },
+}
+
+fn of(training: Option<&str>) -> String {
+    training.map(|training| format!("{training}: ")).unwrap_or_default()
+}
+
+impl RunError {
+    pub(crate) fn unwritable(path: &Path, error: io::Error) -> Self {
+        let problem = fedcompetitors_files::Problem::Unwritable(error);
+        Self::File(Box::new(FileError { path: path.to_owned(), line: None, problem }))
+    }
+
+    /// What can be done about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::File(error) => error.hint(),
+            Self::Learning { error, .. } => error.hint().into(),
+            Self::Columns { .. } => {
+                "name the columns that all have in `features`, or those to leave out in `ignore`"
+                    .into()
+            }
+            Self::Store { error, .. } => match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DiskFull) => {
+                    "make space and go on with --resume; nothing that was saved is lost".into()
+                }
+                _ => "check that the folder may be written to and has space left; --resume goes on"
+                    .into(),
+            },
+            Self::Damaged { .. } => {
+                "take the folder from a backup, or run anew into another folder".into()
+            }
+            Self::Busy { .. } => "wait for it, or choose another folder with --out".into(),
+            Self::Exists { .. } => {
+                "go on with it by --resume, or choose another folder with --out".into()
+            }
+            Self::NoRun { .. } => {
+                "name the folder that `fedcompetitors run --out` has written to".into()
+            }
+            Self::Differs { .. } => {
+                "restore what it was begun with, or choose another folder with --out".into()
+            }
+        }
+    }
+}
+
+impl From<FileError> for RunError {
+    fn from(error: FileError) -> Self {
+        Self::File(Box::new(error))
+    }
+}
+
+impl From<FederateError> for RunError {
+    fn from(error: FederateError) -> Self {
+        Self::Learning { training: None, error }
+    }
+}

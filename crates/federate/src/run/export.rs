@@ -1,0 +1,146 @@
+//! A run's tables as CSV, by name instead of number, without anything that differs from
+//! one run to the next: same seed, same bytes.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use fedcompetitors_files::{atomically, make_folder};
+use rusqlite::types::Value;
+
+use super::{RunError, Store};
+
+/// The table of all figures in long form: one line a figure.
+const METRICS: &str = "
+    SELECT (SELECT value FROM run WHERE key = 'name') AS run, method, seed,
+           participants.name AS participant, round, split, metric, value
+    FROM metrics JOIN trainings ON trainings.id = training
+    JOIN participants ON participants.id = participant
+    ORDER BY training, metrics.round, metrics.participant, split, metric";
+
+/// Every table that is exported, with its query.
+const TABLES: [(&str, &str); 12] = [
+    (
+        "participants.csv",
+        "SELECT name AS participant, source, source_hash, samples FROM participants ORDER BY id",
+    ),
+    (
+        "competing.csv",
+        "SELECT a.name AS a, b.name AS b FROM competing
+         JOIN participants AS a ON a.id = competing.a JOIN participants AS b ON b.id = competing.b
+         ORDER BY a.id, b.id",
+    ),
+    (
+        "splits.csv",
+        "SELECT seed, name AS participant, training, validation, test, hash FROM splits
+         JOIN participants ON participants.id = participant ORDER BY seed, participant",
+    ),
+    (
+        "benefits.csv",
+        "SELECT seed, estimator, helper.name AS \"from\", helped.name AS \"to\", benefit FROM benefits
+         JOIN participants AS helper ON helper.id = benefits.helper
+         JOIN participants AS helped ON helped.id = benefits.helped
+         ORDER BY seed, estimator, helped.id, helper.id",
+    ),
+    (
+        "trainings.csv",
+        "SELECT seed, method, policy, trainer, estimator, rounds, gradients, certificate
+         FROM trainings ORDER BY id",
+    ),
+    (
+        "usage.csv",
+        "SELECT seed, method, helper.name AS \"from\", helped.name AS \"to\" FROM usage
+         JOIN trainings ON trainings.id = training
+         JOIN participants AS helper ON helper.id = usage.helper
+         JOIN participants AS helped ON helped.id = usage.helped
+         ORDER BY training, helped.id, helper.id",
+    ),
+    (
+        "refusals.csv",
+        "SELECT seed, method, helper.name AS \"from\", helped.name AS \"to\", reason FROM refusals
+         JOIN trainings ON trainings.id = training
+         JOIN participants AS helper ON helper.id = refusals.helper
+         JOIN participants AS helped ON helped.id = refusals.helped
+         ORDER BY training, helped.id, helper.id",
+    ),
+    (
+        "flows.csv",
+        "SELECT seed, method, source, statement, pairs FROM flows
+         JOIN trainings ON trainings.id = training ORDER BY training, source",
+    ),
+    ("metrics.csv", METRICS),
+    (
+        "ledger.csv",
+        "SELECT seed, method, entry, round, ifnull(sender.name, '') AS sender,
+                ifnull(receiver.name, '') AS receiver, content, made_of, provenance, bytes, hash
+         FROM ledger JOIN trainings ON trainings.id = training
+         LEFT JOIN participants AS sender ON sender.id = ledger.sender
+         LEFT JOIN participants AS receiver ON receiver.id = ledger.receiver
+         ORDER BY training, entry",
+    ),
+    (
+        "incidents.csv",
+        "SELECT seed, method, round, name AS participant, kind FROM incidents
+         JOIN trainings ON trainings.id = training
+         JOIN participants ON participants.id = participant ORDER BY incidents.id",
+    ),
+    (
+        "models.csv",
+        "SELECT seed, method, name AS participant, file, hash, provenance, parts FROM models
+         JOIN trainings ON trainings.id = training
+         JOIN participants ON participants.id = participant ORDER BY training, participant",
+    ),
+];
+
+/// Writes the figures of a run in long form, as CSV.
+///
+/// # Errors
+/// If the run cannot be read; what the writer says is told apart from that.
+pub fn write_metrics(folder: &Path, writer: &mut dyn Write) -> Result<io::Result<()>, RunError> {
+    let store = Store::read(folder)?;
+    write(&store, METRICS, writer)
+}
+
+/// Writes every table of a run as CSV into a folder, and the federation file with every
+/// default written out.
+///
+/// # Errors
+/// If the run cannot be read, or something cannot be written.
+pub fn export(folder: &Path, into: &Path) -> Result<(), RunError> {
+    let store = Store::read(folder)?;
+    make_folder(into)?;
+    for (file, query) in TABLES {
+        let mut table = Vec::new();
+        let path = into.join(file);
+        write(&store, query, &mut table)?.map_err(|error| RunError::unwritable(&path, error))?;
+        atomically(&path, |writer| writer.write_all(&table))?;
+    }
+    let federation = store.said("federation")?.unwrap_or_default();
+    atomically(&into.join("federation.toml"), |writer| writer.write_all(federation.as_bytes()))?;
+    Ok(())
+}
+
+fn write(store: &Store, query: &str, writer: &mut dyn Write) -> Result<io::Result<()>, RunError> {
+    let names = store.columns(query)?;
+    let rows: Vec<Vec<String>> = store.rows(query, [], |row| {
+        (0..names.len()).map(|at| Ok(cell(row.get(at)?))).collect::<rusqlite::Result<_>>()
+    })?;
+    let mut table = csv::Writer::from_writer(writer);
+    let mut records = || -> csv::Result<()> {
+        table.write_record(&names)?;
+        rows.iter().try_for_each(|row| table.write_record(row))
+    };
+    Ok(records().map_err(io::Error::from).and_then(|()| table.flush()))
+}
+
+/// A value as text; what is undefined is empty.
+fn cell(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => text,
+        Value::Blob(bytes) => super::store::hex(&bytes),
+    }
+}

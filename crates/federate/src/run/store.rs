@@ -1,0 +1,585 @@
+//! The memory of a run directory: one `SQLite` file, opened by one run at a time.
+//!
+//! Everything is written in transactions that end at a stage or at a round, so a run that
+//! is killed at any instant finds itself as it was at such a moment.
+
+use std::{
+    fs::{self, File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
+use serde::{Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+
+use super::{RunError, methods::Flow};
+use crate::exchange::{Incident, Transfer};
+
+/// Says that a database is ours: `FedC`.
+const APPLICATION: i32 = 0x4665_6443;
+
+/// The version of `schema.sql`.
+const VERSION: i32 = 1;
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// The name of the database in a run directory.
+pub const DATABASE: &str = "run.sqlite";
+
+/// The name of the file that whoever writes there has locked.
+const LOCK: &str = "run.lock";
+
+/// An open run directory.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+    /// Held for as long as the store is open for writing.
+    _lock: Option<File>,
+}
+
+/// A method with a seed, as it stands in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTraining {
+    /// Its number.
+    pub id: i64,
+    /// The seed.
+    pub seed: u64,
+    /// The method's name.
+    pub method: String,
+    /// How many rounds it takes.
+    pub rounds: usize,
+    /// Gradients of each participant; nothing until it is done.
+    pub gradients: Option<u64>,
+}
+
+/// Where a training was when it was last saved.
+#[derive(Debug)]
+pub struct Checkpoint {
+    /// Rounds that were done.
+    pub round: usize,
+    /// Gradients that were taken.
+    pub gradients: u64,
+    /// The training.
+    pub state: Vec<u8>,
+    /// The door.
+    pub exchange: Vec<u8>,
+}
+
+/// A figure of a participant's model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Whose.
+    pub participant: usize,
+    /// After which round.
+    pub round: usize,
+    /// On which part of its data.
+    pub split: &'static str,
+    /// What was measured.
+    pub metric: &'static str,
+    /// The value, where it is defined.
+    pub value: Option<f64>,
+}
+
+/// A participant's model in the end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredModel {
+    /// Its file in the run directory, where it has one.
+    pub file: Option<String>,
+    /// The SHA-256 of its parameters.
+    pub hash: String,
+    /// Whose data it carries.
+    pub provenance: Vec<usize>,
+    /// From whom it has learned, itself included, with the part of each.
+    pub parts: Vec<(usize, f32)>,
+}
+
+/// What a training is before its first round.
+#[derive(Debug)]
+pub struct NewTraining {
+    pub seed: u64,
+    pub method: String,
+    pub policy: String,
+    pub trainer: String,
+    pub estimator: Option<String>,
+    pub rounds: usize,
+    pub certificate: String,
+    /// helper, helped
+    pub usage: Vec<(usize, usize)>,
+    /// helper, helped, reason
+    pub refusals: Vec<(usize, usize, String)>,
+    /// source, statement, competing pairs
+    pub flows: Vec<Flow>,
+}
+
+impl Store {
+    /// Opens a run directory to write to it; makes the database where there is none.
+    pub fn open(folder: &Path) -> Result<Self, RunError> {
+        fedcompetitors_files::make_folder(folder)?;
+        let lock_path = folder.join(LOCK);
+        let unwritable = |error| RunError::unwritable(&lock_path, error);
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&lock_path)
+            .map_err(unwritable)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(RunError::Busy { folder: folder.to_owned() });
+            }
+            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
+        }
+        let path = folder.join(DATABASE);
+        let is_new = !fs::metadata(&path).is_ok_and(|file| file.len() > 0);
+        let connection = Connection::open(&path).map_err(|error| stored(&path, error))?;
+        let store = Self { path, connection, _lock: Some(lock) };
+        if is_new {
+            store.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+            store.run(&format!(
+                "BEGIN IMMEDIATE; {SCHEMA}
+                 PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+            ))?;
+        } else {
+            store.check()?;
+            store.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+        }
+        store.run("PRAGMA foreign_keys = ON;")?;
+        Ok(store)
+    }
+
+    /// Opens a run directory to read it; a run may go on meanwhile.
+    pub fn read(folder: &Path) -> Result<Self, RunError> {
+        let path = folder.join(DATABASE);
+        if !path.is_file() {
+            return Err(RunError::NoRun { folder: folder.to_owned() });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(&path, flags).map_err(|error| stored(&path, error))?;
+        let store = Self { path, connection, _lock: None };
+        store.check()?;
+        Ok(store)
+    }
+
+    /// Is this one of our databases, and whole?
+    fn check(&self) -> Result<(), RunError> {
+        let number = |pragma: &str| -> Result<i32, RunError> {
+            self.connection
+                .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
+                .map_err(|error| self.stored(error))
+        };
+        let damaged = |what: String| RunError::Damaged { path: self.path.clone(), what };
+        // One that was killed while it made its database has none yet.
+        if number("application_id")? != APPLICATION {
+            return Err(damaged("it is not the database of a run".into()));
+        }
+        let version = number("user_version")?;
+        if version != VERSION {
+            return Err(damaged(format!(
+                "it is of version {version}; this program reads {VERSION}"
+            )));
+        }
+        let found: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(|error| self.stored(error))?;
+        if found == "ok" { Ok(()) } else { Err(damaged(found)) }
+    }
+
+    /// Says that something here is not as it was written.
+    pub fn damaged(&self, what: String) -> RunError {
+        RunError::Damaged { path: self.path.clone(), what }
+    }
+
+    fn stored(&self, error: rusqlite::Error) -> RunError {
+        stored(&self.path, error)
+    }
+
+    fn run(&self, statements: &str) -> Result<(), RunError> {
+        self.connection.execute_batch(statements).map_err(|error| self.stored(error))
+    }
+
+    /// One whole change, or none.
+    fn change<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, RunError> {
+        let path = &self.path;
+        let transaction = self.connection.transaction().map_err(|error| stored(path, error))?;
+        let result = work(&transaction).map_err(|error| stored(path, error))?;
+        transaction.commit().map_err(|error| stored(path, error))?;
+        Ok(result)
+    }
+
+    /// Something that the run says of itself.
+    pub fn said(&self, key: &str) -> Result<Option<String>, RunError> {
+        self.connection
+            .query_row("SELECT value FROM run WHERE key = ?", [key], |row| row.get(0))
+            .optional()
+            .map_err(|error| self.stored(error))
+    }
+
+    /// Says something of the run.
+    pub fn say(&mut self, key: &str, value: &str) -> Result<(), RunError> {
+        self.change(|transaction| {
+            transaction.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [key, value])
+        })?;
+        Ok(())
+    }
+
+    /// Begins a run: what it is, who takes part, who competes.
+    pub fn begin(
+        &mut self,
+        said: &[(&str, &str)],
+        competing: &CompetingGraph,
+        sources: &[(String, String, usize)],
+    ) -> Result<(), RunError> {
+        let participants = competing.participants();
+        self.change(|transaction| {
+            for (key, value) in said {
+                transaction.execute("INSERT INTO run VALUES (?, ?)", [key, value])?;
+            }
+            let mut insert =
+                transaction.prepare("INSERT INTO participants VALUES (?, ?, ?, ?, ?)")?;
+            for (id, (name, (source, hash, samples))) in
+                participants.names().zip(sources).enumerate()
+            {
+                insert.execute(params![id, name, source, hash, samples])?;
+            }
+            let mut insert = transaction.prepare("INSERT INTO competing VALUES (?, ?)")?;
+            for (a, b) in competing.pairs().flat_map(|(a, b)| [(a, b), (b, a)]) {
+                if competing.reports(a, b) {
+                    insert.execute(params![a, b])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The rows of a query.
+    pub fn rows<T>(
+        &self,
+        query: &str,
+        parameters: impl rusqlite::Params,
+        read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, RunError> {
+        let mut statement =
+            self.connection.prepare_cached(query).map_err(|error| self.stored(error))?;
+        let rows = statement.query_map(parameters, read).map_err(|error| self.stored(error))?;
+        rows.collect::<Result<_, _>>().map_err(|error| self.stored(error))
+    }
+
+    /// The names of the columns of a query.
+    pub fn columns(&self, query: &str) -> Result<Vec<String>, RunError> {
+        let statement =
+            self.connection.prepare_cached(query).map_err(|error| self.stored(error))?;
+        Ok(statement.column_names().map(str::to_owned).collect())
+    }
+
+    /// Which samples are for what: (training, validation, test, hash) of each participant.
+    pub fn add_splits(
+        &mut self,
+        seed: u64,
+        splits: &[(usize, usize, usize, String)],
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            let mut insert =
+                transaction.prepare("INSERT OR REPLACE INTO splits VALUES (?, ?, ?, ?, ?, ?)")?;
+            for (participant, (training, validation, test, hash)) in splits.iter().enumerate() {
+                insert.execute(params![seed, participant, training, validation, test, hash])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Benefits that an estimator has found, and the gradients that each participant took.
+    pub fn estimate(
+        &self,
+        participants: &Participants,
+        seed: u64,
+        estimator: &str,
+    ) -> Result<Option<(BenefitGraph, u64)>, RunError> {
+        let gradients: Option<u64> = self
+            .connection
+            .query_row(
+                "SELECT gradients FROM estimates WHERE seed = ? AND estimator = ?",
+                params![seed, estimator],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(|error| self.stored(error))?;
+        let Some(gradients) = gradients else {
+            return Ok(None);
+        };
+        let mut benefit = BenefitGraph::builder(participants);
+        let edges: Vec<(usize, usize, f64)> = self.rows(
+            "SELECT helper, helped, benefit FROM benefits WHERE seed = ? AND estimator = ?",
+            params![seed, estimator],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        for (from, to, value) in edges {
+            benefit.add(from, to, value).map_err(|error| RunError::Damaged {
+                path: self.path.clone(),
+                what: error.to_string(),
+            })?;
+        }
+        Ok(Some((benefit.build(), gradients)))
+    }
+
+    /// Keeps what an estimator has found.
+    pub fn add_estimate(
+        &mut self,
+        seed: u64,
+        estimator: &str,
+        benefit: &BenefitGraph,
+        gradients: u64,
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            transaction.execute(
+                "INSERT INTO estimates VALUES (?, ?, ?)",
+                params![seed, estimator, gradients],
+            )?;
+            let mut insert = transaction.prepare("INSERT INTO benefits VALUES (?, ?, ?, ?, ?)")?;
+            for to in 0..benefit.participants().len() {
+                for (from, value) in benefit.helpers(to) {
+                    insert.execute(params![seed, estimator, from, to, value])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The training of a method with a seed.
+    pub fn training(&self, seed: u64, method: &str) -> Result<Option<StoredTraining>, RunError> {
+        let all = self.trainings()?;
+        Ok(all.into_iter().find(|one| one.seed == seed && one.method == method))
+    }
+
+    /// All trainings that were begun, in order.
+    pub fn trainings(&self) -> Result<Vec<StoredTraining>, RunError> {
+        self.rows(
+            "SELECT id, seed, method, rounds, gradients FROM trainings ORDER BY id",
+            [],
+            |row| {
+                Ok(StoredTraining {
+                    id: row.get(0)?,
+                    seed: row.get(1)?,
+                    method: row.get(2)?,
+                    rounds: row.get(3)?,
+                    gradients: row.get(4)?,
+                })
+            },
+        )
+    }
+
+    /// Begins a training; returns its number.
+    pub fn begin_training(&mut self, new: &NewTraining) -> Result<i64, RunError> {
+        self.change(|transaction| {
+            transaction.execute(
+                "INSERT INTO trainings (seed, method, policy, trainer, estimator, rounds, certificate)
+                 VALUES (?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    new.seed,
+                    new.method,
+                    new.policy,
+                    new.trainer,
+                    new.estimator,
+                    new.rounds,
+                    new.certificate
+                ],
+            )?;
+            let id = transaction.last_insert_rowid();
+            let mut insert = transaction.prepare("INSERT INTO usage VALUES (?, ?, ?)")?;
+            for (helper, helped) in &new.usage {
+                insert.execute(params![id, helper, helped])?;
+            }
+            let mut insert = transaction.prepare("INSERT INTO refusals VALUES (?, ?, ?, ?)")?;
+            for (helper, helped, reason) in &new.refusals {
+                insert.execute(params![id, helper, helped, reason])?;
+            }
+            let mut insert = transaction.prepare("INSERT INTO flows VALUES (?, ?, ?, ?)")?;
+            for (source, statement, pairs) in &new.flows {
+                insert.execute(params![id, source, statement, json(pairs)])?;
+            }
+            Ok(id)
+        })
+    }
+
+    /// Where a training is to go on.
+    pub fn checkpoint(&self, training: i64) -> Result<Option<Checkpoint>, RunError> {
+        let found = self
+            .connection
+            .query_row(
+                "SELECT round, gradients, state, exchange, hash FROM checkpoints WHERE training = ?",
+                [training],
+                |row| {
+                    let (round, gradients) = (row.get(0)?, row.get(1)?);
+                    let (state, exchange) = (row.get(2)?, row.get(3)?);
+                    let hash: Vec<u8> = row.get(4)?;
+                    Ok((Checkpoint { round, gradients, state, exchange }, hash))
+                },
+            )
+            .optional()
+            .map_err(|error| self.stored(error))?;
+        match found {
+            None => Ok(None),
+            Some((checkpoint, hash)) if checkpoint.hash() == hash => Ok(Some(checkpoint)),
+            Some((checkpoint, _)) => Err(RunError::Damaged {
+                path: self.path.clone(),
+                what: format!("the checkpoint of round {} was changed", checkpoint.round),
+            }),
+        }
+    }
+
+    /// Keeps what has happened since the last time and where to go on, in one change.
+    pub fn add_rounds(
+        &mut self,
+        training: i64,
+        happened: &Happened,
+        checkpoint: &Checkpoint,
+        seconds: f64,
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            happened.insert(transaction, training)?;
+            transaction.execute(
+                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)",
+                params![
+                    training,
+                    checkpoint.round,
+                    checkpoint.gradients,
+                    checkpoint.state,
+                    checkpoint.exchange,
+                    checkpoint.hash()
+                ],
+            )?;
+            add_seconds(transaction, training, seconds)
+        })
+    }
+
+    /// Ends a training: the last that happened, the gradients that each participant took,
+    /// and everybody's model.
+    pub fn end_training(
+        &mut self,
+        training: i64,
+        happened: &Happened,
+        gradients: u64,
+        models: &[StoredModel],
+        seconds: f64,
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            happened.insert(transaction, training)?;
+            let mut insert = transaction.prepare("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)")?;
+            for (participant, model) in models.iter().enumerate() {
+                let StoredModel { file, hash, provenance, parts } = model;
+                let (provenance, parts) = (json(provenance), json(parts));
+                insert.execute(params![training, participant, file, hash, provenance, parts])?;
+            }
+            transaction.execute(
+                "UPDATE trainings SET gradients = ? WHERE id = ?",
+                params![gradients, training],
+            )?;
+            transaction.execute("DELETE FROM checkpoints WHERE training = ?", [training])?;
+            add_seconds(transaction, training, seconds)
+        })
+    }
+
+    /// Ends the run: from now on the database is one file.
+    pub fn finish(&mut self, status: &str) -> Result<(), RunError> {
+        self.say("status", status)?;
+        self.run("PRAGMA journal_mode = DELETE;")
+    }
+}
+
+/// What has happened in some rounds.
+#[derive(Debug, Default)]
+pub struct Happened {
+    pub figures: Vec<Figure>,
+    pub transfers: Vec<Transfer>,
+    pub incidents: Vec<Incident>,
+}
+
+impl Happened {
+    fn insert(&self, transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
+        let mut insert =
+            transaction.prepare_cached("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)")?;
+        for figure in &self.figures {
+            let Figure { participant, round, split, metric, value } = figure;
+            insert.execute(params![training, participant, round, split, metric, value])?;
+        }
+        let mut insert = transaction
+            .prepare_cached("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for transfer in &self.transfers {
+            insert.execute(params![
+                training,
+                transfer.entry,
+                transfer.round,
+                transfer.from,
+                transfer.to,
+                transfer.content.name(),
+                json(&transfer.made_of),
+                json(&transfer.provenance),
+                transfer.bytes,
+                hex(&transfer.hash)
+            ])?;
+        }
+        let mut insert = transaction.prepare_cached(
+            "INSERT INTO incidents (training, round, participant, kind) VALUES (?, ?, ?, ?)",
+        )?;
+        for incident in &self.incidents {
+            let Incident { round, participant, kind } = incident;
+            insert.execute(params![training, round, participant, kind.name()])?;
+        }
+        Ok(())
+    }
+}
+
+fn add_seconds(transaction: &Transaction<'_>, training: i64, seconds: f64) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO seconds VALUES (?1, ?2)
+         ON CONFLICT (training) DO UPDATE SET seconds = seconds + ?2",
+        params![training, seconds],
+    )?;
+    Ok(())
+}
+
+impl Checkpoint {
+    fn hash(&self) -> Vec<u8> {
+        let mut hasher = Sha256::new();
+        hasher.update((self.state.len() as u64).to_le_bytes());
+        hasher.update(&self.state);
+        hasher.update(&self.exchange);
+        hasher.finalize().to_vec()
+    }
+}
+
+fn stored(path: &Path, error: rusqlite::Error) -> RunError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error.sqlite_error_code() {
+        Some(DatabaseCorrupt | NotADatabase) => {
+            RunError::Damaged { path: path.to_owned(), what: error.to_string() }
+        }
+        _ => RunError::Store { path: path.to_owned(), error: Box::new(error) },
+    }
+}
+
+/// Numbers in lower case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Plain data as JSON.
+pub fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Plain data from JSON, which may have been tampered with.
+pub fn from_json<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}

@@ -1,0 +1,268 @@
+//! What came out of a run, read back from its store.
+
+use std::path::Path;
+
+use super::{
+    RunError, Store,
+    store::{StoredTraining, from_json},
+};
+
+/// What came out of a run so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// What the federation is called.
+    pub name: String,
+    /// How the run stands: `running`, `complete` or `complete with incidents`.
+    pub status: String,
+    /// What is reported.
+    pub metric: String,
+    /// The file, with every default written out.
+    pub federation: String,
+    /// Everybody.
+    pub participants: Vec<ParticipantSummary>,
+    /// The methods that were begun, the file's own first.
+    pub methods: Vec<MethodSummary>,
+    /// The seeds that were begun.
+    pub seeds: Vec<u64>,
+    /// Rounds that are done of the training that is on its way, and all of them.
+    pub on_its_way: Option<(String, u64, usize, usize)>,
+}
+
+/// One participant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParticipantSummary {
+    /// Its name.
+    pub name: String,
+    /// Where its data comes from.
+    pub source: String,
+    /// How many samples it has.
+    pub samples: usize,
+    /// With whom it competes, by name.
+    pub competitors: Vec<String>,
+}
+
+/// One method.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MethodSummary {
+    /// What it is called.
+    pub name: String,
+    /// Who decides, how it is trained, and by whose estimate.
+    pub policy: String,
+    /// How it is trained.
+    pub trainer: String,
+    /// By whose estimate.
+    pub estimator: Option<String>,
+    /// For each seed that is done the figures of each participant.
+    pub cells: Vec<(u64, Vec<Cell>)>,
+    /// Gradients of each participant, with the first seed.
+    pub gradients: u64,
+    /// Edges of the plan with the first seed, and useful ones that were refused.
+    pub edges: usize,
+    /// Refused edges with the first seed: helper, helped, why.
+    pub refused: Vec<(usize, usize, String)>,
+    /// Bytes that moved with the first seed, and in how many transfers.
+    pub moved: (u64, u64),
+    /// What flows besides: in words, with the competing pairs that it would join.
+    pub flows: Vec<(String, Vec<(usize, usize)>)>,
+    /// Who was missing or sent garbage, with the first seed it happened to.
+    pub incidents: Vec<IncidentLine>,
+    /// How long it took, all seeds together.
+    pub seconds: f64,
+}
+
+/// One participant's model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The metric on the test data, where it is defined.
+    pub test: Option<f64>,
+    /// Whose data it carries.
+    pub provenance: Vec<usize>,
+    /// From whom it has learned, itself included, with the part of each.
+    pub parts: Vec<(usize, f32)>,
+    /// Its file in the run directory, where it has one.
+    pub file: Option<String>,
+}
+
+/// Somebody who was missing or whose parcels were refused, from one round to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncidentLine {
+    /// The seed.
+    pub seed: u64,
+    /// Who.
+    pub participant: usize,
+    /// What.
+    pub kind: String,
+    /// The first round.
+    pub first: usize,
+    /// The last round in a row.
+    pub last: usize,
+}
+
+/// Reads a run directory.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn summary(folder: &Path) -> Result<Summary, RunError> {
+    of(&Store::read(folder)?)
+}
+
+fn of(store: &Store) -> Result<Summary, RunError> {
+    let names: Vec<String> =
+        store.rows("SELECT name FROM participants ORDER BY id", [], |row| row.get(0))?;
+    let participants = store.rows(
+        "SELECT id, name, source, samples FROM participants ORDER BY id",
+        [],
+        |row| Ok((row.get::<_, usize>(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+    )?;
+    let pairs: Vec<(usize, usize)> =
+        store.rows("SELECT a, b FROM competing", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let competitors = |who: usize| -> Vec<String> {
+        let others = (0..names.len())
+            .filter(|&other| pairs.contains(&(who, other)) || pairs.contains(&(other, who)));
+        others.map(|other| names[other].clone()).collect()
+    };
+    let participants = participants
+        .into_iter()
+        .map(|(id, name, source, samples)| ParticipantSummary {
+            name,
+            source,
+            samples,
+            competitors: competitors(id),
+        })
+        .collect();
+    let trainings = store.trainings()?;
+    let mut methods: Vec<MethodSummary> = Vec::new();
+    let mut seeds = Vec::new();
+    let mut on_its_way = None;
+    for training in &trainings {
+        if !seeds.contains(&training.seed) {
+            seeds.push(training.seed);
+        }
+        let known = methods.iter().position(|method| method.name == training.method);
+        let at = known.unwrap_or(methods.len());
+        if known.is_none() {
+            methods.push(described(store, training)?);
+        }
+        let method = &mut methods[at];
+        method.incidents.extend(incidents(store, training)?);
+        let seconds: Vec<f64> =
+            store.rows("SELECT seconds FROM seconds WHERE training = ?", [training.id], |row| {
+                row.get(0)
+            })?;
+        method.seconds += seconds.iter().sum::<f64>();
+        if training.gradients.is_some() {
+            method.cells.push((training.seed, cells(store, training)?));
+        } else {
+            let done = store.checkpoint(training.id)?.map_or(0, |checkpoint| checkpoint.round);
+            on_its_way = Some((training.method.clone(), training.seed, done, training.rounds));
+        }
+    }
+    let said = |key: &str| -> Result<String, RunError> { Ok(store.said(key)?.unwrap_or_default()) };
+    Ok(Summary {
+        name: said("name")?,
+        status: said("status")?,
+        metric: said("metric")?,
+        federation: said("federation")?,
+        participants,
+        methods,
+        seeds,
+        on_its_way,
+    })
+}
+
+/// A method as its first training says, without figures.
+fn described(store: &Store, training: &StoredTraining) -> Result<MethodSummary, RunError> {
+    let id = training.id;
+    let count = |query: &str| -> Result<u64, RunError> {
+        Ok(store
+            .rows(query, [id], |row| row.get::<_, Option<u64>>(0))?
+            .first()
+            .copied()
+            .flatten()
+            .unwrap_or(0))
+    };
+    let kinds: Vec<(String, String, Option<String>)> = store.rows(
+        "SELECT policy, trainer, estimator FROM trainings WHERE id = ?",
+        [id],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    let (policy, trainer, estimator) = kinds.into_iter().next().unwrap_or_default();
+    let flows: Vec<(String, String)> = store.rows(
+        "SELECT statement, pairs FROM flows WHERE training = ? ORDER BY source",
+        [id],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    Ok(MethodSummary {
+        name: training.method.clone(),
+        policy,
+        trainer,
+        estimator,
+        cells: Vec::new(),
+        gradients: training.gradients.unwrap_or(0),
+        edges: count("SELECT count(*) FROM usage WHERE training = ?")? as usize,
+        refused: store.rows(
+            "SELECT helper, helped, reason FROM refusals WHERE training = ? ORDER BY helped, helper",
+            [id],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?,
+        moved: (
+            count("SELECT sum(bytes) FROM ledger WHERE training = ?")?,
+            count("SELECT count(*) FROM ledger WHERE training = ?")?,
+        ),
+        flows: flows
+            .into_iter()
+            .map(|(statement, pairs)| (statement, from_json(&pairs).unwrap_or_default()))
+            .collect(),
+        incidents: Vec::new(),
+        seconds: 0.0,
+    })
+}
+
+fn cells(store: &Store, training: &StoredTraining) -> Result<Vec<Cell>, RunError> {
+    store.rows(
+        "SELECT test.value, models.provenance, models.parts, models.file
+         FROM models LEFT JOIN metrics AS test
+           ON test.training = models.training AND test.participant = models.participant
+          AND test.split = 'test' AND test.round = ?2
+         WHERE models.training = ?1 ORDER BY models.participant",
+        (training.id, training.rounds),
+        |row| {
+            Ok(Cell {
+                test: row.get(0)?,
+                provenance: from_json(&row.get::<_, String>(1)?).unwrap_or_default(),
+                parts: from_json(&row.get::<_, String>(2)?).unwrap_or_default(),
+                file: row.get(3)?,
+            })
+        },
+    )
+}
+
+/// Incidents with rounds in a row put together.
+fn incidents(store: &Store, training: &StoredTraining) -> Result<Vec<IncidentLine>, RunError> {
+    let all: Vec<(usize, String, usize)> = store.rows(
+        "SELECT DISTINCT participant, kind, round FROM incidents WHERE training = ?
+         ORDER BY participant, kind, round",
+        [training.id],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    let mut lines: Vec<IncidentLine> = Vec::new();
+    for (participant, kind, round) in all {
+        match lines.last_mut() {
+            Some(line)
+                if line.participant == participant
+                    && line.kind == kind
+                    && line.last + 1 == round =>
+            {
+                line.last = round;
+            }
+            _ => lines.push(IncidentLine {
+                seed: training.seed,
+                participant,
+                kind,
+                first: round,
+                last: round,
+            }),
+        }
+    }
+    Ok(lines)
+}

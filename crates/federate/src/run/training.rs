@@ -1,0 +1,342 @@
+//! One training of a run: a method with a seed, from its plan to its models.
+
+use std::time::Instant;
+
+use fedcompetitors_files::{
+    federation::{Method, PolicyName, TrainerName, written},
+    write_certificate,
+};
+use fedcompetitors_graphs::{
+    BenefitGraph, Certificate, CompetingGraph, Participants, UsageGraph, bits::ones, refusals,
+};
+use fedcompetitors_learn::{Learner, Part};
+use rayon::prelude::*;
+
+use super::{
+    Learning, Options, Prepared, RunError, Store, methods, models,
+    store::{Checkpoint, Figure, Happened, NewTraining, StoredModel, hex},
+};
+use crate::{
+    FederateError, Federation,
+    exchange::{self, Exchange},
+    train::{Averaging, Correction, Effort, Kept, Trainer, Training},
+};
+
+/// Rounds after which figures are kept: not more of them than anybody looks at.
+const MOST_LOOKS: usize = 100;
+
+/// What all trainings of a seed stand on.
+pub struct Ground<'a> {
+    pub prepared: &'a Prepared,
+    pub learners: &'a [Learning],
+    pub seed: u64,
+    pub options: &'a Options<'a>,
+    /// Is told how many rounds of how many are done, and what is being done.
+    pub tell: &'a dyn Fn((usize, usize), &str),
+}
+
+/// A training that is ready to go.
+struct Ready<'a> {
+    id: i64,
+    name: String,
+    trainer: &'a dyn Trainer,
+    federation: &'a Federation<'a>,
+    usage: &'a UsageGraph,
+    effort: Effort,
+    /// Gradients that the estimate has cost each participant.
+    spent: u64,
+    /// Is there one model for all, whoever competes?
+    is_pooled: bool,
+}
+
+impl Ground<'_> {
+    /// Trains a method to its end, from wherever it was.
+    pub fn train(&self, store: &mut Store, method: Method) -> Result<(), RunError> {
+        let name = method.name();
+        let stored = store.training(self.seed, &name)?;
+        if stored.as_ref().is_some_and(|training| training.gradients.is_some()) {
+            return Ok(());
+        }
+        let stored = stored.map(|training| training.id);
+        match method {
+            Method::Pooled => self.train_pooled(store, stored),
+            Method::Planned(policy, trainer) => self.train_planned(store, stored, policy, trainer),
+        }
+    }
+
+    fn train_planned(
+        &self,
+        store: &mut Store,
+        stored: Option<i64>,
+        policy: PolicyName,
+        trainer_name: TrainerName,
+    ) -> Result<(), RunError> {
+        let (prepared, settings) = (self.prepared, self.prepared.settings());
+        let method = Method::Planned(policy, trainer_name);
+        let name = method.name();
+        let (benefit, spent) = self.benefits(store, policy)?;
+        let budget = self.budget(store)?;
+        if spent as usize >= budget {
+            let needed = spent as usize;
+            return Err(FederateError::Budget { needed, budget }.into());
+        }
+        let effort = methods::effort(settings, budget - spent as usize);
+        let trainer = methods::trainer(trainer_name, settings, &benefit);
+        let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
+        let federation = Federation::new(prepared.competing(), learners, self.seed)?;
+        let (id, usage) = if let Some(id) = stored {
+            (id, stored_usage(store, prepared.participants(), id)?)
+        } else {
+            (self.tell)((0, 0), &format!("{name}: who may learn from whom"));
+            let objective = settings.selection.objective;
+            let usage = methods::plan(policy, objective, prepared.competing(), &benefit).usage;
+            let rounds = trainer.begin(&federation, &usage, effort).rounds();
+            let new = self.described(method, &benefit, &usage, rounds)?;
+            (store.begin_training(&new)?, usage)
+        };
+        let (trainer, federation, usage) = (&*trainer, &federation, &usage);
+        let is_pooled = false;
+        self.to_the_end(
+            store,
+            &Ready { id, name, trainer, federation, usage, effort, spent, is_pooled },
+        )
+    }
+
+    /// One model for everybody's data: the ceiling, for reference only.
+    fn train_pooled(&self, store: &mut Store, stored: Option<i64>) -> Result<(), RunError> {
+        let everyone = Participants::new(["everyone"]).expect("one name");
+        let competing = CompetingGraph::builder(&everyone).build();
+        let usage = UsageGraph::builder(&everyone).build();
+        let learner = self.prepared.pooled(self.learners)?;
+        let federation = Federation::new(&competing, vec![&learner], self.seed)?;
+        let settings = self.prepared.settings();
+        let effort = methods::effort(settings, self.budget(store)?);
+        let local_steps = settings.training.local_steps;
+        let trainer = Averaging { local_steps, correction: Correction::None };
+        let name = Method::Pooled.name();
+        let id = if let Some(id) = stored {
+            id
+        } else {
+            let rounds = trainer.begin(&federation, &usage, effort).rounds();
+            let competing = self.prepared.competing();
+            store.begin_training(&NewTraining {
+                seed: self.seed,
+                method: name.clone(),
+                policy: name.clone(),
+                trainer: written(TrainerName::Averaging),
+                estimator: None,
+                rounds,
+                certificate: String::new(),
+                usage: Vec::new(),
+                refusals: Vec::new(),
+                flows: methods::flows(settings, Method::Pooled, competing, &usage),
+            })?
+        };
+        let (trainer, federation, usage) = (&trainer, &federation, &usage);
+        let (spent, is_pooled) = (0, true);
+        self.to_the_end(
+            store,
+            &Ready { id, name, trainer, federation, usage, effort, spent, is_pooled },
+        )
+    }
+
+    /// Round by round, with a checkpoint now and then.
+    fn to_the_end(&self, store: &mut Store, ready: &Ready<'_>) -> Result<(), RunError> {
+        let Ready { id, name, trainer, federation, usage, effort, .. } = ready;
+        let faults = self.options.faults.map(|(faults, _)| faults);
+        let faults = if ready.is_pooled { None } else { faults };
+        let mut training = trainer.begin(federation, usage, *effort);
+        let mut exchange = Exchange::recorded(federation.competing(), faults);
+        if let Some(checkpoint) = store.checkpoint(*id)? {
+            training = trainer.resume(&checkpoint.state)?;
+            exchange.recall(&checkpoint.exchange)?;
+            federation.count_from(checkpoint.gradients);
+        }
+        let mut happened = Happened::default();
+        let mut saved = Instant::now();
+        while training.done() < training.rounds() {
+            let round = training.done() + 1;
+            (self.tell)((training.done(), training.rounds()), name);
+            exchange.begin(round);
+            training.round(federation, &mut exchange)?;
+            let (transfers, incidents) = exchange.drain();
+            happened.transfers.extend(transfers);
+            happened.incidents.extend(incidents);
+            let is_last = training.done() == training.rounds();
+            if is_last || round.is_multiple_of(training.rounds().div_ceil(MOST_LOOKS)) {
+                happened.figures.extend(self.figures(ready, &*training, round, is_last));
+            }
+            if !is_last && saved.elapsed() >= self.options.checkpoint {
+                let checkpoint = Checkpoint {
+                    round,
+                    gradients: federation.evaluations(),
+                    state: training.save(),
+                    exchange: exchange.save(),
+                };
+                store.add_rounds(*id, &happened, &checkpoint, saved.elapsed().as_secs_f64())?;
+                happened = Happened::default();
+                saved = Instant::now();
+            }
+        }
+        let each = federation.evaluations().div_ceil(federation.len() as u64) + ready.spent;
+        let models = self.models(ready, &*training)?;
+        store.end_training(*id, &happened, each, &models, saved.elapsed().as_secs_f64())
+    }
+
+    /// Who would help whom, and what finding out has cost each participant.
+    fn benefits(
+        &self,
+        store: &mut Store,
+        policy: PolicyName,
+    ) -> Result<(BenefitGraph, u64), RunError> {
+        let participants = self.prepared.participants();
+        if !methods::needs_benefits(policy) {
+            return Ok((BenefitGraph::builder(participants).build(), 0));
+        }
+        let settings = self.prepared.settings();
+        let name = written(settings.benefit.estimator);
+        if let Some(found) = store.estimate(participants, self.seed, &name)? {
+            return Ok(found);
+        }
+        (self.tell)((0, 0), &format!("{name}: who would help whom"));
+        let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
+        let federation = Federation::new(self.prepared.competing(), learners, self.seed)?;
+        let estimator = methods::estimator(settings, self.options.given.clone());
+        let benefit = estimator.estimate(&federation)?;
+        let each = federation.evaluations().div_ceil(federation.len() as u64);
+        store.add_estimate(self.seed, &name, &benefit, each)?;
+        Ok((benefit, each))
+    }
+
+    /// Gradients that each participant may take with any method: what the file's own method
+    /// needs for its rounds and its estimate.
+    fn budget(&self, store: &mut Store) -> Result<usize, RunError> {
+        let settings = self.prepared.settings();
+        let (_, spent) = self.benefits(store, settings.selection.policy)?;
+        let training = &settings.training;
+        Ok(training.rounds * training.local_steps + spent as usize)
+    }
+
+    /// What the store is to know of a training before it begins: the plan, its proof, why
+    /// other edges were refused, what flows.
+    fn described(
+        &self,
+        method: Method,
+        benefit: &BenefitGraph,
+        usage: &UsageGraph,
+        rounds: usize,
+    ) -> Result<NewTraining, RunError> {
+        let (competing, settings) = (self.prepared.competing(), self.prepared.settings());
+        let certificate = Certificate::prove(competing, usage).map_err(|leak| {
+            let name = |who: &usize| competing.participants().name(*who).to_owned();
+            let path: Vec<String> = leak.path.iter().map(name).collect();
+            let end = |at: Option<&String>| at.cloned().unwrap_or_default();
+            let (rival, to) = (end(path.first()), end(path.last()));
+            FederateError::Guard { round: 0, to, rival, path }
+        })?;
+        let mut proof = Vec::new();
+        write_certificate(&certificate, &mut proof)
+            .map_err(|error| RunError::unwritable(self.options.folder, error))?;
+        let refused = refusals(competing, benefit, usage, None);
+        let Method::Planned(policy, trainer) = method else {
+            unreachable!("a plan of a method without one")
+        };
+        Ok(NewTraining {
+            seed: self.seed,
+            method: method.name(),
+            policy: written(policy),
+            trainer: written(trainer),
+            estimator: methods::needs_benefits(policy).then(|| written(settings.benefit.estimator)),
+            rounds,
+            certificate: String::from_utf8_lossy(&proof).into_owned(),
+            usage: usage.edges().collect(),
+            refusals: refused
+                .map(|refusal| (refusal.from, refusal.to, (self.options.explain)(&refusal)))
+                .collect(),
+            flows: methods::flows(settings, method, competing, usage),
+        })
+    }
+
+    /// How good everybody's model is on its validation data, and in the end on its test data.
+    fn figures(
+        &self,
+        ready: &Ready<'_>,
+        training: &dyn Training,
+        round: usize,
+        is_last: bool,
+    ) -> Vec<Figure> {
+        let metric = self.prepared.metric().name();
+        let parts: &[Part] =
+            if is_last { &[Part::Validation, Part::Test] } else { &[Part::Validation] };
+        self.learners
+            .par_iter()
+            .enumerate()
+            .flat_map_iter(|(participant, one)| {
+                let parameters = ready.kept(training, participant).parameters;
+                parts.iter().map(move |&part| {
+                    let value = one.learner.metric(part, parameters);
+                    Figure { participant, round, split: part.name(), metric, value }
+                })
+            })
+            .collect()
+    }
+
+    /// Everybody's model; those of the file's own method and first seed get files.
+    fn models(
+        &self,
+        ready: &Ready<'_>,
+        training: &dyn Training,
+    ) -> Result<Vec<StoredModel>, RunError> {
+        let settings = self.prepared.settings();
+        let writes = self.seed == settings.seed && ready.name == settings.method().name();
+        let everyone = || (0..self.learners.len()).collect::<Vec<_>>();
+        (0..self.learners.len())
+            .map(|participant| {
+                let Kept { parameters, carried } = ready.kept(training, participant);
+                let provenance = if ready.is_pooled { everyone() } else { ones(carried).collect() };
+                let mut parts =
+                    if ready.is_pooled { Vec::new() } else { training.parts(participant) };
+                // Whoever ended with what it had trained alone has learned from nobody.
+                parts.retain(|(from, _)| provenance.contains(from));
+                let mut model = StoredModel {
+                    file: None,
+                    hash: hex(&exchange::hash(parameters)),
+                    provenance,
+                    parts,
+                };
+                if writes {
+                    let seed = self.seed;
+                    let (prepared, learning) = (self.prepared, &self.learners[participant]);
+                    let method = &ready.name;
+                    let described =
+                        models::Described { prepared, learning, participant, method, seed };
+                    model.file = Some(described.write(self.options.folder, &model, parameters)?);
+                }
+                Ok(model)
+            })
+            .collect()
+    }
+}
+
+impl Ready<'_> {
+    fn kept<'b>(&self, training: &'b dyn Training, participant: usize) -> Kept<'b> {
+        training.kept(if self.is_pooled { 0 } else { participant })
+    }
+}
+
+/// The plan of a training that was begun before.
+fn stored_usage(
+    store: &Store,
+    participants: &Participants,
+    training: i64,
+) -> Result<UsageGraph, RunError> {
+    let mut usage = UsageGraph::builder(participants);
+    let edges: Vec<(usize, usize)> =
+        store.rows("SELECT helper, helped FROM usage WHERE training = ?", [training], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    for (from, to) in edges {
+        usage.add(from, to).map_err(|error| store.damaged(error.to_string()))?;
+    }
+    Ok(usage.build())
+}
