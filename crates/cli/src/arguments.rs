@@ -33,6 +33,10 @@ pub enum Command {
     Demo(DemoArguments),
     /// Run a federation file: who would help whom, the plan, its proof, everybody's model.
     Run(RunArguments),
+    /// Write a federation file for a folder of data files.
+    Init(InitArguments),
+    /// Say whether a federation file and its data make sense, without training.
+    Check(CheckArguments),
     /// Say how a run stands.
     Status(FolderArguments),
     /// Print every figure of a run, one a line, as CSV.
@@ -121,6 +125,31 @@ fn rounds(text: &str) -> Result<usize, String> {
         Ok(rounds @ 1..=1_000_000) => Ok(rounds),
         _ => Err("a number from 1 to 1000000".into()),
     }
+}
+
+#[derive(Debug, Args)]
+pub struct InitArguments {
+    /// The folder with one data file (.csv, .csv.gz, .data) for each participant.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The column to predict; the last one, if it is not said.
+    #[arg(long, value_name = "COLUMN")]
+    pub target: Option<String>,
+    /// The file to write; without it `federation.toml` in the folder.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Write over a file that is already there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// The federation file.
+    pub federation: PathBuf,
+    /// The folder with the participants' data files, instead of the federation file's own.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -502,6 +531,27 @@ pub enum DataCommand {
     ///
     /// A call that was interrupted is taken up where it ended; files that are there are kept.
     Fetch(DataFetchArguments),
+    /// Write a federation of lenders from the loans of the U.S. Small Business Administration.
+    Banks(BanksArguments),
+}
+
+#[derive(Debug, Args)]
+pub struct BanksArguments {
+    /// The folder with the loans.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// The folder to write federation.toml and competing.csv to.
+    #[arg(long, value_name = "DIR", default_value = "banks")]
+    pub out: PathBuf,
+    /// Two lenders compete where the cosine of their loans by state is above this.
+    #[arg(long, value_name = "PART", default_value_t = 0.8, value_parser = part)]
+    pub overlap: f64,
+    /// Look among so many of the largest lenders.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub largest: usize,
+    /// Take those with at least so many loans of each outcome.
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub least: u64,
 }
 
 #[derive(Debug, Args)]

@@ -132,6 +132,8 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Demo(arguments) => commands::demo(&arguments),
         Command::Run(arguments) => commands::run(&arguments),
+        Command::Init(arguments) => commands::init(&arguments),
+        Command::Check(arguments) => commands::check(&arguments),
         Command::Status(arguments) => commands::status(&arguments),
         Command::Metrics(arguments) => commands::metrics(&arguments),
         Command::Export(arguments) => commands::export(&arguments),

@@ -26,7 +26,8 @@ pub use survey::{ColumnSurvey, Survey, parse_survey, survey};
 ///
 /// Whoever makes the rules sees to it that they don't contradict themselves: no column or
 /// category is named twice, and no text means two classes. Values are compared with the
-/// texts here without the white space around them.
+/// texts here without the white space around them, and `1.0` is the same as `1`: some
+/// programs write whole numbers one way, some the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataRules {
     /// Names of the columns where files have no header line.
@@ -210,7 +211,7 @@ impl<'r> Reading<'r> {
         }
         self.rows += 1;
         let target = value(self.target.at)?;
-        if self.target.missing.contains(target) {
+        if self.target.missing.contains(plain(target)) {
             self.without_target += 1;
             return Ok(());
         }
@@ -256,13 +257,32 @@ impl<'r> Reading<'r> {
 /// The texts that mean "missing" in a column.
 fn missing_texts<'r>(column: &str, rules: &'r DataRules) -> BTreeSet<&'r str> {
     let further = rules.missing_in.get(column).into_iter().flatten();
-    rules.missing.iter().chain(further).map(String::as_str).collect()
+    rules.missing.iter().chain(further).map(|text| plain(text)).collect()
+}
+
+/// A whole number without the zeros behind its point; any other text as it is.
+fn plain(text: &str) -> &str {
+    match text.split_once('.') {
+        Some((whole, zeros))
+            if !zeros.is_empty()
+                && zeros.bytes().all(|byte| byte == b'0')
+                && whole
+                    .strip_prefix('-')
+                    .unwrap_or(whole)
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit())
+                && whole.ends_with(|c: char| c.is_ascii_digit()) =>
+        {
+            whole
+        }
+        _ => text,
+    }
 }
 
 /// For each text its place in the lists.
 fn places<'r>(lists: impl Iterator<Item = &'r [String]>) -> BTreeMap<&'r str, u32> {
     let pairs = (0..).zip(lists);
-    pairs.flat_map(|(place, texts)| texts.iter().map(move |text| (&text[..], place))).collect()
+    pairs.flat_map(|(place, texts)| texts.iter().map(move |text| (plain(text), place))).collect()
 }
 
 /// The number that a text says; what it is else becomes a problem by `no_number`.
@@ -311,7 +331,7 @@ impl<'r> Target<'r> {
                 let no_number = |column, text| DataProblem::TargetNotANumber { column, text };
                 values.push(number_in(column, text, no_number)?);
             }
-            TargetValues::Classes { classes, place, labels } => match place.get(text) {
+            TargetValues::Classes { classes, place, labels } => match place.get(plain(text)) {
                 Some(&class) => labels.push(class),
                 None => {
                     return Err(DataProblem::UnknownClass {
@@ -372,7 +392,7 @@ impl<'r> Feature<'r> {
 
     /// Takes a value and says whether there is one; `other` as in [`DataRules`].
     fn take(&mut self, column: &str, text: &str, other: bool) -> Result<bool, DataProblem> {
-        let missing = self.missing.contains(text);
+        let missing = self.missing.contains(plain(text));
         let there = match &mut self.values {
             FeatureValues::Numbers(values) => {
                 let no_number = |column, text| DataProblem::NotANumber { column, text };
@@ -381,7 +401,7 @@ impl<'r> Feature<'r> {
                 !missing
             }
             FeatureValues::Categories { names, place, codes } => {
-                let code = place.get(text).copied().filter(|_| !missing);
+                let code = place.get(plain(text)).copied().filter(|_| !missing);
                 if code.is_none() && !missing && !other {
                     return Err(DataProblem::UnknownCategory {
                         column: column.to_owned(),

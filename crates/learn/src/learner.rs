@@ -198,11 +198,10 @@ impl Learner for NativeLearner {
     fn losses(&self, part: Part, parameters: &[f32]) -> Vec<f64> {
         let samples = self.part(part);
         let mut outputs = self.outputs(samples, parameters);
-        let width = self.model.outputs();
         let of = |(row, outputs): (usize, &mut [f32])| {
             self.loss.backward(outputs, samples.targets(), row, 1.0)
         };
-        outputs.chunks_exact_mut(width).enumerate().map(of).collect()
+        outputs.chunks_exact_mut(self.model.outputs()).enumerate().map(of).collect()
     }
 
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64> {

@@ -7,6 +7,7 @@
 
 mod change;
 mod comparison;
+mod data;
 mod experiment;
 mod explain;
 mod numbers;
@@ -18,6 +19,7 @@ mod what_if;
 
 pub use change::{Change, breaches_text, change_text};
 pub use comparison::{Comparison, comparison_text};
+pub use data::{DataLine, data_text};
 pub use experiment::{ExperimentRow, ExperimentTable};
 pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};

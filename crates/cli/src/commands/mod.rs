@@ -1,11 +1,13 @@
 //! One module a command: read, do, print.
 
 mod change;
+mod check;
 mod compare;
 mod data;
 mod decide;
 mod explain;
 mod generate;
+mod init;
 mod manual;
 mod price;
 mod reproduce;
@@ -16,10 +18,12 @@ mod verify;
 mod what_if;
 
 pub use change::{declare, join, leave, replan};
+pub use check::check;
 pub use compare::compare;
 pub use data::data;
 pub use explain::explain;
 pub use generate::generate;
+pub use init::init;
 pub use manual::{completions, manual};
 pub use price::price;
 pub use reproduce::reproduce;

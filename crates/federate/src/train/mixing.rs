@@ -53,7 +53,7 @@ pub struct Mixing<'a> {
     /// instead of their own: against drift, along the same edges.
     pub against_drift: bool,
     /// Does a participant keep its own model where its validation data finds the mixture
-    /// clearly worse?
+    /// worse?
     pub checked: bool,
 }
 
@@ -184,24 +184,6 @@ struct Mixer {
     has_taken: bool,
     has_ever_taken: bool,
 }
-
-/// Does a participant's validation data clearly like other parameters less than its own?
-/// Sample by sample, so that what is hard in both is not counted as difference.
-fn is_clearly_worse(federation: &Federation<'_>, own: &Local, other: &[f32]) -> bool {
-    let learner = federation.learner(own.participant);
-    let now = learner.losses(Part::Validation, &own.parameters);
-    let then = learner.losses(Part::Validation, other);
-    let count = now.len() as f64;
-    let differences = || then.iter().zip(&now).map(|(then, now)| then - now);
-    let mean = differences().sum::<f64>() / count;
-    let squares: f64 = differences().map(|difference| (difference - mean).powi(2)).sum();
-    let error = (squares / (count * (count - 1.0).max(1.0))).sqrt();
-    // What is no number is worse than anything.
-    mean.is_nan() || mean > ERRORS * error
-}
-
-/// By how many standard errors a loss must be larger to be clearly so.
-const ERRORS: f64 = 1.0;
 
 impl Training for Rounds {
     fn rounds(&self) -> usize {
@@ -374,8 +356,8 @@ impl Mixer {
         Ok(Some(mixture))
     }
 
-    /// Goes to where a mixture says, unless its validation data is clearly against it; says
-    /// whether it went.
+    /// Goes to where a mixture says, unless its validation data is against it; says whether it
+    /// went.
     fn take(
         &mut self,
         federation: &Federation<'_>,
@@ -391,8 +373,15 @@ impl Mixer {
             kernels::scale(&mut there[..shared], 1.0 - server_rate);
         }
         kernels::add_scaled(&mut there[..shared], server_rate, mixture);
-        if checked && is_clearly_worse(federation, &self.local, &there) {
-            return false;
+        // Between equals chance decides half the time, which does no harm. With a margin of
+        // a standard error, what was slightly worse came in round after round.
+        let learner = federation.learner(self.local.participant);
+        let loss = |parameters: &[f32]| learner.loss(Part::Validation, parameters);
+        if checked {
+            let own = loss(&self.local.parameters);
+            if loss(&there) > own {
+                return false;
+            }
         }
         self.local.parameters = there;
         true

@@ -346,7 +346,7 @@ pub struct Training {
     pub server_rate: f32,
     /// Also mix gradients, against drift (`mixing`).
     pub against_drift: bool,
-    /// Keep one's own model where validation data finds the mixture clearly worse (`mixing`).
+    /// Keep one's own model where validation data finds the mixture worse (`mixing`).
     pub checked: bool,
     /// Hundredths of the steps to train alone first, to see whether others do one good
     /// (`hypernetworks`).

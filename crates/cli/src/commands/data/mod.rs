@@ -1,5 +1,6 @@
 //! `data`: public data sets, listed and fetched.
 
+mod banks;
 mod checksum;
 mod download;
 mod fetch;
@@ -19,6 +20,7 @@ pub fn data(command: &DataCommand) -> Result<Outcome, Failure> {
     match command {
         DataCommand::List(arguments) => list::list(arguments),
         DataCommand::Fetch(arguments) => fetch::fetch(arguments),
+        DataCommand::Banks(arguments) => banks::banks(arguments),
     }
 }
 
