@@ -61,7 +61,7 @@ impl Failure {
             Self::Run(error) => match &**error {
                 RunError::File(error) => file_status(error),
                 RunError::Busy { .. } | RunError::Exists { .. } | RunError::NoRun { .. } => 2,
-                RunError::Store { .. } => 4,
+                RunError::Store { .. } | RunError::DataFile { .. } => 4,
                 _ => 3,
             },
             Self::Name(_) | Self::Usage { .. } => 2,

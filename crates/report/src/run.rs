@@ -45,6 +45,29 @@ pub struct RunParticipant {
     pub learned_from: Vec<(String, f32)>,
 }
 
+impl RunParticipant {
+    /// From whom its model has learned, the most first: so many by name, the rest counted.
+    fn collaborators(&self, named: usize) -> Vec<String> {
+        let others = self.learned_from.iter().filter(|(name, _)| *name != self.name);
+        let mut others: Vec<&(String, f32)> = others.collect();
+        others.sort_by(|a, b| b.1.total_cmp(&a.1));
+        // "and 1 others" would take as much room as the name.
+        let named = if others.len() > named.saturating_add(1) { named } else { others.len() };
+        let rest = others.len() - named;
+        let mut lines: Vec<String> = others[..named]
+            .iter()
+            .map(|(name, part)| format!("{} {part:.2}", shown(name)))
+            .collect();
+        if rest > 0 {
+            lines.push(format!("and {rest} others"));
+        }
+        if lines.is_empty() {
+            lines.push("nobody".into());
+        }
+        lines
+    }
+}
+
 /// A method of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunMethod {
@@ -62,6 +85,9 @@ pub struct RunMethod {
 
 /// The name of the method that all are compared with.
 const LOCAL: &str = "local";
+
+/// Collaborators that are named in a terminal before the rest is only counted.
+const NAMED: usize = 4;
 
 /// Columns that a list of names may take.
 const LIST_WIDTH: usize = 36;
@@ -174,13 +200,10 @@ impl RunReport {
             .enumerate()
             .map(|(at, one)| {
                 let gain = own.and_then(|method| spread(&self.gains(method, at)));
-                let others = one.learned_from.iter().filter(|(name, _)| *name != one.name);
-                let others: Vec<String> =
-                    others.map(|(name, part)| format!("{} {part:.2}", shown(name))).collect();
                 vec![
                     shown(&one.name).into_owned(),
                     one.samples.to_string(),
-                    if others.is_empty() { "nobody".into() } else { others.join(", ") },
+                    one.collaborators(usize::MAX).join(", "),
                     figures(self.local(), at),
                     figures(own, at),
                     shown_gain(gain, seeds),
@@ -231,9 +254,8 @@ impl RunReport {
             &own,
             ">gain",
         ]);
-        for row in self.people() {
-            let names: Vec<String> = row[2].split(", ").map(str::to_owned).collect();
-            let mut lines = wrap(&names, LIST_WIDTH).into_iter();
+        for (one, row) in self.participants.iter().zip(self.people()) {
+            let mut lines = wrap(&one.collaborators(NAMED), LIST_WIDTH).into_iter();
             let mut first = row.clone();
             first[2] = lines.next().unwrap_or_default();
             table.row(first);

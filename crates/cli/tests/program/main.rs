@@ -6,6 +6,7 @@ mod fetch;
 mod manners;
 mod plans;
 mod proofs;
+mod runs;
 
 use std::{
     fs,

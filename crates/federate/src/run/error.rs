@@ -17,6 +17,16 @@ pub enum RunError {
     /// A file cannot be used.
     #[error(transparent)]
     File(Box<FileError>),
+    /// A participant's data file is out of reach.
+    #[error("participant \"{}\": {} cannot be read: {error}", shown(.participant), shown(&.path.display().to_string()))]
+    DataFile {
+        /// Whose.
+        participant: String,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// Participants cannot learn.
     #[error("{}{error}", of(.training.as_deref()))]
     Learning {
@@ -93,6 +103,10 @@ impl RunError {
     pub fn hint(&self) -> String {
         match self {
             Self::File(error) => error.hint(),
+            Self::DataFile { .. } => {
+                "data files are looked for beside the federation file, or in the folder of --data"
+                    .into()
+            }
             Self::Learning { error, .. } => error.hint().into(),
             Self::Columns { .. } => {
                 "name the columns that all have in `features`, or those to leave out in `ignore`"

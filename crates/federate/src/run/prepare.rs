@@ -8,7 +8,7 @@ use std::{
 };
 
 use fedcompetitors_files::{
-    DataRules, FederationFile, FileError, Incomplete, Problem, ReadTable, TargetMeaning,
+    DataRules, FederationFile, Incomplete, ReadTable, TargetMeaning,
     federation::{IncompleteRows, MetricName, Other, Participant, Scaling, Settings, TaskKind},
     parse_table,
 };
@@ -314,8 +314,8 @@ impl DataFiles<'_> {
         let path = self.folder.join(name);
         if !self.read.contains_key(&path) {
             let bytes = fs::read(&path).map_err(|error| {
-                let problem = Problem::Unreadable(error);
-                FileError { path: path.clone(), line: None, problem }
+                let participant = participant.name.clone();
+                RunError::DataFile { participant, path: path.clone(), error }
             })?;
             let hash = hex(&Sha256::digest(&bytes));
             self.read.insert(path.clone(), (bytes, hash));

@@ -4,7 +4,7 @@
 //! is killed at any instant finds itself as it was at such a moment.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     path::{Path, PathBuf},
 };
 
@@ -133,10 +133,9 @@ impl Store {
             Err(TryLockError::Error(error)) => return Err(unwritable(error)),
         }
         let path = folder.join(DATABASE);
-        let is_new = !fs::metadata(&path).is_ok_and(|file| file.len() > 0);
         let connection = Connection::open(&path).map_err(|error| stored(&path, error))?;
         let store = Self { path, connection, _lock: Some(lock) };
-        if is_new {
+        if store.is_new()? {
             store.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
             store.run(&format!(
                 "BEGIN IMMEDIATE; {SCHEMA}
@@ -164,6 +163,15 @@ impl Store {
         Ok(store)
     }
 
+    /// Is there nothing yet? Whoever was killed while it made its database has left an empty
+    /// one, as all of it is made in one change.
+    fn is_new(&self) -> Result<bool, RunError> {
+        let tables = self
+            .connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, u64>(0));
+        Ok(tables.map_err(|error| self.stored(error))? == 0)
+    }
+
     /// Is this one of our databases, and whole?
     fn check(&self) -> Result<(), RunError> {
         let number = |pragma: &str| -> Result<i32, RunError> {
@@ -172,7 +180,6 @@ impl Store {
                 .map_err(|error| self.stored(error))
         };
         let damaged = |what: String| RunError::Damaged { path: self.path.clone(), what };
-        // One that was killed while it made its database has none yet.
         if number("application_id")? != APPLICATION {
             return Err(damaged("it is not the database of a run".into()));
         }

@@ -66,9 +66,21 @@ fn described(message: &str, participant: Option<String>) -> FederationProblem {
             FederationProblem::UnknownValue { participant, value: found, nearest, known }
         };
     }
+    // What the library calls by Rust's names.
+    let plain = [
+        ("expected usize", "expected a whole number from 0"),
+        ("expected u64", "expected a whole number from 0"),
+        ("expected f32", "expected a number"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected a list, [\"…\", \"…\"]"),
+        ("missing field", "nothing says"),
+    ];
+    let message = plain
+        .iter()
+        .fold(message.to_owned(), |message, (rust, plain)| message.replace(rust, plain));
     FederationProblem::Toml(match participant {
         Some(name) => format!("participant \"{name}\": {message}"),
-        None => message.to_owned(),
+        None => message,
     })
 }
 

@@ -1,0 +1,434 @@
+//! Runs: from a federation file to models, killed and resumed, with faults, on real forms.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use assert_cmd::cargo::cargo_bin;
+
+use super::*;
+
+/// A small federation with all kinds of trainers, done in a moment.
+const SMALL: &str = r#"
+name = "small"
+seed = 7
+compare = ["local", "scaffold", "ce", "pooled"]
+[data]
+validation = 0.2
+test = 0.4
+[training]
+rounds = 12
+local-steps = 3
+rate = 0.05
+batch = 16
+hypernetwork-hidden = 5
+[[participants]]
+name = "A"
+generate = { samples = 80 }
+competes-with = ["B"]
+[[participants]]
+name = "B"
+generate = { samples = 40 }
+[[participants]]
+name = "C/\u2603 \"quoted\""
+generate = { samples = 60, kind = 1 }
+[[participants]]
+name = "D"
+generate = { samples = 30 }
+competes-with = ["B"]
+"#;
+
+/// Every file that a run leaves, with what `export` makes of its record; what tells of time
+/// or of the database's own pages is not among them.
+fn left_behind(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let output = desk.run(&["export", folder, "--to", &format!("{folder}-export")]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let mut files = BTreeMap::new();
+    for place in [folder.to_owned(), format!("{folder}/models"), format!("{folder}-export")] {
+        for entry in fs::read_dir(desk.path(&place)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            if path.is_file() && !name.starts_with("run.") {
+                files.insert(name, fs::read(path).expect("readable"));
+            }
+        }
+    }
+    assert!(files.len() > 15, "{:?}", files.keys());
+    files
+}
+
+fn run_small(desk: &Desk, more: &[&str]) -> Output {
+    desk.run(&[&["run", "small.toml", "--out", "run"], more].concat())
+}
+
+#[test]
+fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
+    let desk = Desk::new();
+    let output = desk.run(&["demo", "--out", "demo"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(shown.contains("8 participants, 6 competing pairs, 5 seeds; complete."), "{shown}");
+    for word in ["North Clinic", "optimal+mixing", "pooled (reference)", "gain", "refused"] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    assert_eq!(fs::read_dir(desk.path("demo/models")).expect("models").count(), 8);
+    let report = fs::read_to_string(desk.path("demo/report.md")).expect("a report");
+    assert!(report.contains("may not learn from"), "{report}");
+    let audit = desk.run(&["audit", "demo"]);
+    assert_eq!(audit.status.code(), Some(0));
+    assert!(text(&audit.stdout).contains("Nobody's data came to a competitor"));
+    let status = text(&desk.run(&["status", "demo"]).stdout);
+    assert!(status.starts_with("eight hospitals in three cities: complete; 30 trainings done"));
+    let metrics = text(&desk.run(&["metrics", "demo", "--format", "csv"]).stdout);
+    let header = "run,method,seed,participant,round,split,metric,value";
+    assert_eq!(metrics.lines().next(), Some(header));
+    assert!(metrics.contains("eight hospitals in three cities,local,3,East Clinic,"));
+}
+
+#[test]
+fn threads_and_restarts_change_nothing() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    let run = |threads: &str| {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors")
+            .current_dir(desk.0.path())
+            .env("RAYON_NUM_THREADS", threads)
+            .args(["run", "small.toml", "--out", &format!("run{threads}")])
+            .output()
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        left_behind(&desk, &format!("run{threads}"))
+    };
+    assert_eq!(run("1"), run("2"));
+    // A run that is complete stays as it is.
+    let before = left_behind(&desk, "run1");
+    let again = desk.run(&["run", "small.toml", "--out", "run1", "--resume"]);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert_eq!(left_behind(&desk, "run1"), before);
+    insta::assert_snapshot!(text(&desk.run(&["run", "small.toml", "--out", "run1"]).stderr), @r"
+    error: run1 already holds a run
+    hint: go on with it by --resume, or choose another folder with --out
+    ");
+}
+
+/// Killed without warning at a hundred instants spread over its whole life, a run goes on
+/// and ends with the same bytes each time.
+#[test]
+fn killed_at_any_instant_a_run_resumes_to_the_same_bytes() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    let start = |resume: bool| {
+        let mut command = Command::new(cargo_bin!("fedcompetitors"));
+        command.args(["run", "small.toml", "--out", "run"]).args(resume.then_some("--resume"));
+        // A checkpoint after every round, so that there are as many states as can be.
+        command.env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0").current_dir(desk.0.path());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let begun = Instant::now();
+    assert!(start(false).status().expect("it runs").success());
+    let whole = begun.elapsed();
+    let expected = left_behind(&desk, "run");
+    let mut killed = 0;
+    for instant in 0_u32..100 {
+        fs::remove_dir_all(desk.path("run")).expect("removed");
+        let mut child = start(false).spawn().expect("it runs");
+        // Not quite even, so that no beat of the run is always missed.
+        let part = (f64::from(instant) + 0.5 * f64::from(instant % 7) / 7.0) / 100.0;
+        thread::sleep(whole.mul_f64(part));
+        child.kill().expect("killed");
+        killed += u32::from(!child.wait().expect("it ended").success());
+        assert!(start(true).status().expect("it runs").success(), "after instant {instant}");
+        assert!(left_behind(&desk, "run") == expected, "after instant {instant}");
+    }
+    assert!(killed > 50, "only {killed} of 100 were still running");
+}
+
+/// On a disk that is full nothing that was saved is lost: with space the run goes on.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_told_and_survived() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    let program = cargo_bin!("fedcompetitors");
+    let expected = {
+        assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+        let expected = left_behind(&desk, "run");
+        fs::remove_dir_all(desk.path("run")).expect("removed");
+        expected
+    };
+    let mut failures = 0;
+    for blocks in [1, 20, 100, 200, 300] {
+        // No file may grow beyond so many blocks: what a full disk looks like to a program.
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec '{}' run small.toml --out run --resume",
+            program.display()
+        );
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0")
+            .current_dir(desk.0.path())
+            .output()
+            .expect("it runs");
+        if output.status.code() != Some(0) {
+            failures += 1;
+            assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+            assert!(text(&output.stderr).contains("\nhint: "), "{}", text(&output.stderr));
+        }
+    }
+    assert!(failures >= 2, "the limit was never reached");
+    assert_eq!(run_small(&desk, &["--resume"]).status.code(), Some(0));
+    assert!(left_behind(&desk, "run") == expected);
+}
+
+#[test]
+fn two_runs_in_one_folder_and_other_surprises() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+    let lock = File::open(desk.path("run/run.lock")).expect("a lock");
+    lock.lock().expect("locked");
+    let busy = run_small(&desk, &["--resume"]);
+    lock.unlock().expect("unlocked");
+    let other = SMALL.replace("rounds = 12", "rounds = 13");
+    desk.write("small.toml", &other);
+    let changed = run_small(&desk, &["--resume"]);
+    desk.write("small.toml", SMALL);
+    let faults = "[[faults]]\nparticipant = \"A\"\ndoes = \"missing\"\n";
+    desk.write("faults.toml", faults);
+    let faulty = run_small(&desk, &["--resume", "--faults", "faults.toml"]);
+    let nothing = desk.run(&["status", "nowhere"]);
+    fs::write(desk.path("run/run.sqlite"), b"SQLite format 3\0 or so, but not really a database")
+        .expect("written");
+    let damaged = run_small(&desk, &["--resume"]);
+    let audited = desk.run(&["audit", "run"]);
+    let outputs = [busy, changed, faulty, nothing, damaged, audited];
+    let seen: Vec<String> = outputs.iter().map(seen).collect();
+    insta::assert_snapshot!(seen.join("\n\n"));
+}
+
+/// Whatever is cut off or turned round in the database: never a panic, never success with
+/// other figures.
+#[test]
+fn a_damaged_database_is_noticed() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+    let whole = fs::read(desk.path("run/run.sqlite")).expect("a database");
+    let metrics = desk.run(&["metrics", "run"]).stdout;
+    for case in 0..30_usize {
+        let mut bytes = whole.clone();
+        let at = (case * 7919 + 13) * 97 % bytes.len();
+        if case % 3 == 0 {
+            bytes.truncate(at);
+        } else {
+            let end = (at + 64).min(bytes.len());
+            bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        fs::write(desk.path("run/run.sqlite"), bytes).expect("written");
+        for command in ["status", "audit", "metrics"] {
+            let output = desk.run(&[command, "run"]);
+            let told = text(&output.stderr);
+            assert!(!told.contains("panicked"), "case {case}: {told}");
+            if output.status.code() != Some(0) {
+                assert!(told.is_empty() || told.contains("hint: "), "case {case}: {told}");
+            } else if command == "metrics" {
+                // Turned bytes within a page can only hide in what is not a figure.
+                let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count();
+                assert_eq!(lines(&output.stdout), lines(&metrics), "case {case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn faults_are_lived_with_and_named() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    desk.write(
+        "faults.toml",
+        r#"
+        # A drops out and returns, D joins late, C sends garbage.
+        faults = [
+            { participant = "A", does = "missing", first = 4, last = 6 },
+            { participant = "D", does = "missing", last = 3 },
+            { participant = 'C/☃ "quoted"', does = "sends-nan", first = 5, last = 5 },
+            { participant = 'C/☃ "quoted"', does = "sends-huge", first = 7, last = 8 },
+        ]
+        "#,
+    );
+    let output = run_small(&desk, &["--faults", "faults.toml"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "the status says so: {}", text(&output.stderr));
+    for line in [
+        "complete with incidents",
+        "A was missing in rounds 4 to 6 (optimal+mixing, seed 7).",
+        "D was missing in rounds 1 to 3 (optimal+mixing, seed 7).",
+        "C/☃ \"quoted\" sent something that is no number, which was refused, in round 5 (optimal+mixing, seed 7).",
+        "C/☃ \"quoted\" sent something far too large, which was refused, in rounds 7 to 8 (optimal+mixing, seed 7).",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert_eq!(desk.run(&["audit", "run"]).status.code(), Some(0));
+    let metrics = text(&desk.run(&["metrics", "run"]).stdout);
+    assert!(!metrics.to_lowercase().contains("nan"), "nothing is poisoned");
+    desk.write("faults.toml", "[[faults]]\nparticipant = \"E\"\ndoes = \"missing\"\n");
+    let unknown = text(&run_small(&desk, &["--faults", "faults.toml"]).stderr);
+    assert!(unknown.starts_with("error: faults.toml, line 2: the participant \"E\" is unknown"));
+}
+
+/// A model that is lost or exchanged is found by the audit.
+#[test]
+fn the_audit_misses_no_model() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+    let models: Vec<_> = fs::read_dir(desk.path("run/models"))
+        .expect("models")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    let mut models = models;
+    models.sort();
+    fs::copy(&models[1], &models[0]).expect("copied");
+    fs::remove_file(&models[2]).expect("removed");
+    let audit = desk.run(&["audit", "run"]);
+    let shown = text(&audit.stdout);
+    assert_eq!(audit.status.code(), Some(1));
+    assert!(shown.contains("the file of the model of \"A\", models/001-a.safetensors, is not the one that was trained"), "{shown}");
+    assert!(shown.contains("is lost"), "{shown}");
+}
+
+/// From a folder of files to a run, as a newcomer would.
+#[test]
+fn init_check_run() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("city")).expect("a folder");
+    for (name, shift) in [("east", 0), ("west", 1), ("north", 2)] {
+        let mut table = String::from("age,ward,dose,ill\n");
+        for row in 0..60_u32 {
+            let (age, dose) = (20 + (row * 7 + shift) % 60, f64::from(row % 9) / 2.0);
+            let ward = ["a", "b", "c"][(row % 3) as usize];
+            let ill = if (age + row) % 3 == 0 { "yes" } else { "no" };
+            let dose = if row % 10 == 0 { "?".to_owned() } else { dose.to_string() };
+            table += &format!("{age},{ward},{dose},{ill}\n");
+        }
+        desk.write(&format!("city/{name}.csv"), &table);
+    }
+    let output = desk.run(&["init", "city"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let written = fs::read_to_string(desk.path("city/federation.toml")).expect("written");
+    insta::assert_snapshot!("init", written);
+    assert_eq!(desk.run(&["init", "city"]).status.code(), Some(2), "it is not written over");
+    insta::assert_snapshot!("check", seen(&desk.run(&["check", "city/federation.toml"])));
+    let run = desk.run(&["run", "city/federation.toml", "--repeats", "1", "--rounds", "2"]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    assert!(desk.path("federation-run/report.md").is_file());
+    // What is wrong with data is told with file, line and participant.
+    let good = fs::read_to_string(desk.path("city/west.csv")).expect("written");
+    desk.write("city/west.csv", &good[..good.len() - 4]);
+    let cut = desk.run(&["check", "city/federation.toml"]);
+    desk.write("city/west.csv", &good.replace("age,ward", "age,Ward"));
+    let renamed = desk.run(&["check", "city/federation.toml"]);
+    desk.write("city/west.csv", &good.replace("22,", "twenty-two,"));
+    let no_number = desk.run(&["check", "city/federation.toml"]);
+    fs::remove_file(desk.path("city/west.csv")).expect("removed");
+    let lost = desk.run(&["check", "city/federation.toml"]);
+    let seen: Vec<String> = [cut, renamed, no_number, lost].iter().map(seen).collect();
+    insta::assert_snapshot!("wrong_data", seen.join("\n\n"));
+}
+
+fn example(file: &str) -> String {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    examples.join(file).display().to_string()
+}
+
+/// The hospitals' example on files of the same form.
+#[test]
+fn the_heart_example_runs() {
+    let desk = Desk::new();
+    for (number, name) in ["cleveland", "hungarian", "switzerland", "va"].iter().enumerate() {
+        let mut table = String::new();
+        for row in 0..40_usize {
+            let at = row + 3 * number;
+            let age = 30 + at * 7 % 40;
+            let chol =
+                if *name == "switzerland" { "0".into() } else { (150 + at % 90).to_string() };
+            let class = if at % 3 == 0 { 0 } else { at % 5 };
+            table += &format!(
+                "{age}.0,{},{}.0,{},{chol},?,{},{},0,{}.5,?,?,?,{class}\n",
+                at % 2,
+                1 + at % 4,
+                100 + at % 60,
+                at % 3,
+                90 + at % 80,
+                at % 4,
+            );
+        }
+        desk.write(&format!("processed.{name}.data"), &table);
+    }
+    let arguments = ["run", &example("heart/federation.toml"), "--data", ".", "--out", "run"];
+    let run = desk.run(&[&arguments[..], &["--rounds", "3", "--repeats", "2"]].concat());
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("4 participants, 1 competing pair, 2 seeds; complete."));
+    assert_eq!(desk.run(&["audit", "run"]).status.code(), Some(0));
+}
+
+/// The lenders' example, made anew from a file of the same form, and as it stands.
+#[test]
+fn the_banks_example_runs() {
+    let desk = Desk::new();
+    let mut table = String::from(
+        "LoanNr_ChkDgt,Name,City,State,Zip,Bank,BankState,NoEmp,NewExist,CreateJob,RetainedJob,UrbanRural,RevLineCr,LowDoc,MIS_Status,GrAppv,SBA_Appv\n",
+    );
+    for row in 0..240_usize {
+        let bank = ["FIRST", "SECOND, LLC", "THIRD", "TINY"][if row < 237 { row % 3 } else { 3 }];
+        let state =
+            if bank == "THIRD" { ["NY", "NJ"][row % 2] } else { ["CA", "CA", "NV"][row / 3 % 3] };
+        let status = if row % 5 == 0 { "CHGOFF" } else { "P I F" };
+        table += &format!(
+            "{row},X,Y,{state},1,\"{bank}\",CA,{},1,0,2,{},N,Y,{status},\"$60,000.00 \",{}\n",
+            row % 20,
+            row % 3,
+            1000 + row
+        );
+    }
+    desk.write("SBAnational.csv", &table);
+    let output = desk.run(&["data", "banks", "--data", ".", "--out", "banks"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let competing = fs::read_to_string(desk.path("banks/competing.csv")).expect("written");
+    assert_eq!(competing, "a,b\nFIRST,\"SECOND, LLC\"\n");
+    let arguments = ["run", "banks/federation.toml", "--data", ".", "--out", "run"];
+    let run = desk.run(&[&arguments[..], &["--rounds", "3", "--repeats", "1"]].concat());
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("3 participants, 1 competing pair, 1 seed; complete."));
+    // The file in the repository is what the command writes.
+    let head = fs::read_to_string(example("banks/federation.toml")).expect("the example");
+    let made = fs::read_to_string(desk.path("banks/federation.toml")).expect("written");
+    let settings = |text: &str| text.split("\n[[participants]]").next().map(str::to_owned);
+    assert_eq!(settings(&head), settings(&made));
+}
+
+/// Ten thousand participants in one file are read and checked, and a mistake is found.
+#[test]
+fn ten_thousand_participants() {
+    let desk = Desk::new();
+    let mut federation = String::from("name = \"many\"\n");
+    for number in 0..10_000 {
+        federation += &format!(
+            "[[participants]]\nname = \"p{number}\"\ngenerate = {{ samples = 10, features = 2 }}\ncompetes-with = [\"p{}\"]\n",
+            (number + 1) % 10_000
+        );
+    }
+    desk.write("many.toml", &federation);
+    let output = desk.run(&["check", "many.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("10000 competing pairs"));
+    desk.write("many.toml", &federation.replace("[\"p7000\"]", "[\"q7000\"]"));
+    let told = text(&desk.run(&["check", "many.toml"]).stderr);
+    assert!(told.starts_with("error: many.toml, line 28001: participant \"p6999\": the participant \"q7000\" is unknown"), "{told}");
+}

@@ -1,0 +1,150 @@
+//! Federation files: what is read from good ones, and every way in which one can be wrong,
+//! with its message and hint.
+
+use std::{fs, path::Path};
+
+use fedcompetitors_files::{
+    FederationFile, FileError,
+    federation::{Method, PolicyName, Settings, TrainerName},
+    parse_federation, read_federation,
+};
+
+const GOOD: &str = r#"
+name = "city"
+compare = ["fedavg", "greedy+mixing", "local", "optimal+mixing"]
+[task]
+kind = "binary"
+target = "ill"
+[training]
+rounds = 20
+[[participants]]
+name = "General"
+data = "general.csv"
+competes-with = ["St Mary"]
+[[participants]]
+name = "St Mary"
+data = "mary.csv"
+[[participants]]
+name = "University"
+data = "university.csv"
+competes-with = ["St Mary"]
+"#;
+
+fn parse(text: &str) -> Result<FederationFile, FileError> {
+    parse_federation(Path::new("city.toml"), text)
+}
+
+#[test]
+fn a_good_file_is_read_and_every_default_can_be_written_out() {
+    let federation = parse(GOOD).expect("a good file");
+    let pairs: Vec<_> = federation.competing.pairs().collect();
+    assert_eq!(pairs, [(0, 1), (1, 2)]);
+    assert!(federation.competing.reports(2, 1) && !federation.competing.reports(1, 2));
+    let settings = &federation.settings;
+    let names: Vec<String> = settings.methods().iter().map(|method| method.name()).collect();
+    // The file's own first, then Local, and nothing twice.
+    assert_eq!(names, ["optimal+mixing", "local", "fedavg", "greedy+mixing"]);
+    insta::assert_snapshot!(settings.to_toml());
+    let again = parse(&settings.to_toml()).expect("what was written out");
+    assert_eq!(again, federation);
+}
+
+#[test]
+fn method_names_are_read_as_they_are_written() {
+    for (name, method) in Method::NAMES {
+        assert_eq!((Method::parse(name), method.name()), (Some(method), name.to_owned()));
+    }
+    let method = Method::Planned(PolicyName::Egoists, TrainerName::Mixing);
+    assert_eq!(Method::parse("egoists+mixing"), Some(method));
+    assert_eq!(method.name(), "egoists+mixing");
+    assert_eq!(Method::parse("egoists+nothing"), None);
+}
+
+/// Each of these is one mistake in the good file.
+#[test]
+fn every_message_and_hint() {
+    let replaced = |what: &str, with: &str| {
+        assert!(GOOD.contains(what), "{what}");
+        GOOD.replacen(what, with, 1)
+    };
+    let more = |section: &str| format!("{section}\n{GOOD}");
+    let mistakes = [
+        replaced("rounds = 20", "rouns = 20"),
+        replaced("rounds = 20", "zzz = 20"),
+        replaced("rounds = 20", "rounds = \"many\""),
+        replaced("rounds = 20", "rounds = 0"),
+        replaced("rounds = 20", "rate = -0.5"),
+        replaced("rounds = 20", "trainer = \"mixng\""),
+        replaced("rounds = 20", "rounds = 20\nrounds = 21"),
+        replaced("rounds = 20", "rounds = "),
+        replaced("data = \"mary.csv\"", "date = \"mary.csv\""),
+        replaced("data = \"mary.csv\"", ""),
+        replaced("data = \"mary.csv\"", "data = \"mary.csv\"\ngenerate = {}"),
+        replaced("data = \"mary.csv\"", "generate = { samples = 20 }"),
+        replaced("name = \"St Mary\"", "name = \"General\""),
+        replaced("name = \"St Mary\"", "name = \" St Mary\""),
+        replaced("name = \"St Mary\"", "name = \"\""),
+        replaced("competes-with = [\"St Mary\"]", "competes-with = [\"Saint Mary\"]"),
+        replaced("competes-with = [\"St Mary\"]", "competes-with = [\"General\"]"),
+        replaced("competes-with = [\"St Mary\"]", "competes-with = \"St Mary\""),
+        replaced("target = \"ill\"", ""),
+        replaced("target = \"ill\"", "target = \"ill\"\nmetric = \"mse\""),
+        replaced("target = \"ill\"", "target = \"ill\"\nclasses = [\"a\", \"b\", \"c\"]"),
+        replaced("target = \"ill\"", "target = \"ill\"\nclasses = [\"a\", [\"b\", \"a\"]]"),
+        replaced("kind = \"binary\"", "kind = \"regresion\""),
+        replaced("kind = \"binary\"", "kind = \"classes\""),
+        replaced("\"fedavg\"", "\"fedavgg\""),
+        replaced("[training]", "[data]\ntest = 0.9\n[training]"),
+        replaced("[training]", "[data]\nignore = [\"ill\"]\n[training]"),
+        replaced("[training]", "[data]\ncategories = { ward = [\"a\", \"a\"] }\n[training]"),
+        replaced("[training]", "[benefit]\nestimator = \"given\"\n[training]"),
+        replaced("[training]", "[model]\nown-head = true\n[training]"),
+        more("participants = []"),
+        more("seed = -1"),
+        "name = \"nobody\"\nparticipants = []".to_owned(),
+        "name = \"nobody\"".to_owned(),
+        String::new(),
+        "[[participants]]\nname = \"A\"\ngenerate = { samples = 3 }".to_owned(),
+        "[[participants]]\nname = \"A\"\ngenerate = { features = 3 }\n[[participants]]\nname = \"B\"\ngenerate = {}".to_owned(),
+    ];
+    let told: Vec<String> = mistakes
+        .iter()
+        .map(|text| match parse(text) {
+            Ok(_) => panic!("nothing wrong with {text}"),
+            Err(error) => format!("{error}\nhint: {}", error.hint()),
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n\n"));
+}
+
+#[test]
+fn the_competing_file_adds_to_everybodys_own_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("city.toml");
+    fs::write(&path, format!("competing = \"rivals.csv\"\n{GOOD}")).expect("written");
+    fs::write(folder.path().join("rivals.csv"), "a,b\nGeneral,University\n").expect("written");
+    let federation = read_federation(&path).expect("both are good");
+    assert_eq!(federation.competing.pairs().collect::<Vec<_>>(), [(0, 1), (0, 2), (1, 2)]);
+    assert!(federation.competing.reports(0, 2) && !federation.competing.reports(2, 0));
+    fs::write(folder.path().join("rivals.csv"), "a,b\nGeneral,Nobody\n").expect("written");
+    let error = read_federation(&path).expect_err("somebody unknown");
+    assert!(
+        error.to_string().ends_with("rivals.csv, line 2: the participant \"Nobody\" is unknown")
+    );
+}
+
+/// Every federation file among the examples makes sense.
+#[test]
+fn every_example_is_read() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut found = 0;
+    for entry in fs::read_dir(examples).expect("examples") {
+        let path = entry.expect("an entry").path().join("federation.toml");
+        if path.is_file() {
+            let federation = read_federation(&path).expect("an example");
+            let _: &Settings = &federation.settings;
+            found += 1;
+        }
+    }
+    assert!(found >= 3, "{found} examples");
+}
