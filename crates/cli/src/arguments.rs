@@ -16,6 +16,7 @@ not hold), 2 wrong usage or an unknown name, 3 a file that says something wrong,
 
 /// Federated learning for organisations that partly compete.
 ///
+/// `run` takes a federation file from data to everybody's own model, and `demo` shows it.
 /// Participants say whom they compete with; an estimate says who would help whom.
 /// `select` decides who may learn from whom so that nobody ever contributes to a
 /// competitor, directly or through any chain of others; `verify` proves it; `explain`
@@ -90,9 +91,6 @@ pub struct DemoArguments {
     /// The folder to write models, record and report to; it is made if it is not there.
     #[arg(long, value_name = "DIR", default_value = "demo-run")]
     pub out: PathBuf,
-    /// Go on with a run that was interrupted.
-    #[arg(long)]
-    pub resume: bool,
 }
 
 #[derive(Debug, Args)]
@@ -452,7 +450,7 @@ pub struct ReproduceArguments {
     /// Which experiment.
     #[arg(value_enum)]
     pub setting: SettingName,
-    /// How many federations to draw, with the seeds 601, 602, ….
+    /// How many federations to draw, with the seeds 701, 702, ….
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
     /// What to print.

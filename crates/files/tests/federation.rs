@@ -148,3 +148,34 @@ fn every_example_is_read() {
     }
     assert!(found >= 3, "{found} examples");
 }
+
+/// Every key is explained.
+#[test]
+fn the_documentation_misses_no_key() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/federation-file.md");
+    let documentation = fs::read_to_string(path).expect("the documentation");
+    // Refused with all known keys beside it, in every section.
+    for section in [
+        "",
+        "[task]",
+        "[data]",
+        "[model]",
+        "[benefit]",
+        "[selection]",
+        "[training]",
+        "[[participants]]",
+    ] {
+        let text = format!("{section}\nzzzzzz = 1\n");
+        let hint = parse(&text).expect_err("an unknown key").hint();
+        let keys = hint
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|key| !documentation.contains(&format!("`{key}`")));
+        let sections =
+            ["task", "data", "model", "benefit", "selection", "training", "participants"];
+        let missing: Vec<&str> = keys.filter(|key| !sections.contains(key)).collect();
+        assert!(missing.is_empty(), "{section}: {missing:?}");
+        assert!(hint.starts_with("known here: "), "{section}: {hint}");
+    }
+}

@@ -277,7 +277,11 @@ impl RunReport {
             ">moved",
         ]);
         self.comparison().into_iter().for_each(|row| table.row(row));
+        let has_reference = self.methods.iter().any(|method| method.is_reference);
         text.push_str(&table.render());
+        if has_reference {
+            text.push_str("A reference breaks the rule and is no choice.\n");
+        }
         for (title, lines) in [("Flows", &self.flows), ("Incidents", &self.incidents)] {
             if !lines.is_empty() {
                 let _ = writeln!(text, "\n{title}:");

@@ -61,7 +61,8 @@ pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
 pub fn demo(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     let path = Path::new("examples/demo/federation.toml");
     let prepared = Prepared::read(parse_federation(path, DEMO)?, Path::new("."))?;
-    to_the_end(&prepared, &arguments.out, arguments.resume, None, None)
+    // Shown once more if it was run before.
+    to_the_end(&prepared, &arguments.out, true, None, None)
 }
 
 fn to_the_end(

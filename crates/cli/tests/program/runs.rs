@@ -2,11 +2,12 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     fs::{self, File},
     path::Path,
     process::{Command, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use assert_cmd::cargo::cargo_bin;
@@ -315,7 +316,7 @@ fn init_check_run() {
             let ward = ["a", "b", "c"][(row % 3) as usize];
             let ill = if (age + row) % 3 == 0 { "yes" } else { "no" };
             let dose = if row % 10 == 0 { "?".to_owned() } else { dose.to_string() };
-            table += &format!("{age},{ward},{dose},{ill}\n");
+            let _ = writeln!(table, "{age},{ward},{dose},{ill}");
         }
         desk.write(&format!("city/{name}.csv"), &table);
     }
@@ -359,8 +360,9 @@ fn the_heart_example_runs() {
             let chol =
                 if *name == "switzerland" { "0".into() } else { (150 + at % 90).to_string() };
             let class = if at % 3 == 0 { 0 } else { at % 5 };
-            table += &format!(
-                "{age}.0,{},{}.0,{},{chol},?,{},{},0,{}.5,?,?,?,{class}\n",
+            let _ = writeln!(
+                table,
+                "{age}.0,{},{}.0,{},{chol},?,{},{},0,{}.5,?,?,?,{class}",
                 at % 2,
                 1 + at % 4,
                 100 + at % 60,
@@ -390,8 +392,9 @@ fn the_banks_example_runs() {
         let state =
             if bank == "THIRD" { ["NY", "NJ"][row % 2] } else { ["CA", "CA", "NV"][row / 3 % 3] };
         let status = if row % 5 == 0 { "CHGOFF" } else { "P I F" };
-        table += &format!(
-            "{row},X,Y,{state},1,\"{bank}\",CA,{},1,0,2,{},N,Y,{status},\"$60,000.00 \",{}\n",
+        let _ = writeln!(
+            table,
+            "{row},X,Y,{state},1,\"{bank}\",CA,{},1,0,2,{},N,Y,{status},\"$60,000.00 \",{}",
             row % 20,
             row % 3,
             1000 + row
@@ -419,7 +422,8 @@ fn ten_thousand_participants() {
     let desk = Desk::new();
     let mut federation = String::from("name = \"many\"\n");
     for number in 0..10_000 {
-        federation += &format!(
+        let _ = write!(
+            federation,
             "[[participants]]\nname = \"p{number}\"\ngenerate = {{ samples = 10, features = 2 }}\ncompetes-with = [\"p{}\"]\n",
             (number + 1) % 10_000
         );
