@@ -83,10 +83,6 @@ impl Learner for Bowl {
         finite - self.looks.fetch_add(1, Ordering::Relaxed) as f64
     }
 
-    fn losses(&self, part: Part, parameters: &[f32]) -> Vec<f64> {
-        vec![self.loss(part, parameters)]
-    }
-
     fn metric(&self, _: Part, _: &[f32]) -> Option<f64> {
         None
     }
@@ -395,10 +391,6 @@ impl Learner for Diary {
 
     fn loss(&self, part: Part, model: &[f32]) -> f64 {
         self.bowl.loss(part, model)
-    }
-
-    fn losses(&self, part: Part, model: &[f32]) -> Vec<f64> {
-        self.bowl.losses(part, model)
     }
 
     fn metric(&self, _: Part, _: &[f32]) -> Option<f64> {

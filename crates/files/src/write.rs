@@ -10,6 +10,9 @@ use std::{
 
 use crate::{FileError, Problem};
 
+/// How the names of temporary files begin.
+const PREFIX: &str = ".fedcompetitors-";
+
 /// Writes a file through `content`: under a temporary name beside it, synced, then
 /// renamed. Whoever reads the path sees the old file or the whole new one. A path that
 /// is no plain file, such as a pipe, is written to directly.
@@ -41,7 +44,7 @@ fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".fedcompetitors-");
+    builder.prefix(PREFIX);
     #[cfg(unix)]
     {
         // What an ordinary new file gets, less the user's mask; temporary files are
@@ -102,6 +105,19 @@ fn temporaries() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub fn remove_temporaries() {
     for path in &*temporaries() {
         let _ = fs::remove_file(path);
+    }
+}
+
+/// Removes what a program that was killed has left half written in a folder. Only for
+/// folders in which nobody else is at work.
+pub fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -43,9 +43,6 @@ pub trait Learner: Send + Sync {
     /// The mean loss on a part.
     fn loss(&self, part: Part, parameters: &[f32]) -> f64;
 
-    /// The loss of each sample of a part.
-    fn losses(&self, part: Part, parameters: &[f32]) -> Vec<f64>;
-
     /// The metric on a part; `None` where it is undefined.
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64>;
 }
@@ -193,15 +190,6 @@ impl Learner for NativeLearner {
         let samples = self.part(part);
         let mut outputs = self.outputs(samples, parameters);
         self.loss.backward(&mut outputs, samples.targets(), 0, 1.0) / samples.len() as f64
-    }
-
-    fn losses(&self, part: Part, parameters: &[f32]) -> Vec<f64> {
-        let samples = self.part(part);
-        let mut outputs = self.outputs(samples, parameters);
-        let of = |(row, outputs): (usize, &mut [f32])| {
-            self.loss.backward(outputs, samples.targets(), row, 1.0)
-        };
-        outputs.chunks_exact_mut(self.model.outputs()).enumerate().map(of).collect()
     }
 
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64> {

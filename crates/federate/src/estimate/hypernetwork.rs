@@ -32,9 +32,6 @@ pub struct JointHypernetwork {
     pub threshold: f64,
 }
 
-/// The rate of the steps on rays: the network below moves while they are tuned.
-const RATE: f32 = 0.2;
-
 impl Default for JointHypernetwork {
     fn default() -> Self {
         Self {
@@ -140,7 +137,7 @@ impl JointHypernetwork {
         let loss = member.gradient(federation, Part::Validation, Batch::All)?;
         let slopes = network.ray_gradient(&ray, &member.gradient[..shared]);
         let slopes = search.members.iter().map(|&member| slopes[member]).collect();
-        search.step(loss, slopes, RATE, self.pull);
+        search.step(loss, slopes, self.pull);
         Ok(())
     }
 }

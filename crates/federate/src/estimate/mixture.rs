@@ -20,16 +20,12 @@ pub struct Mixture {
     pub rule: Rule,
     /// Steps of the search for the weights.
     pub search_steps: usize,
-    /// How strongly they are drawn to the sample counts, in standard errors of the slopes
-    /// that they follow: what chance alone could make of equal helpers.
+    /// How strongly they are drawn to the sample counts.
     pub pull: f32,
     /// A helper whose weight falls below this part of what its samples alone would give it
     /// is no help: data that helps keeps its share, data that harms loses it.
     pub threshold: f64,
 }
-
-/// The rate of the steps on weights.
-const RATE: f32 = 0.5;
 
 impl Default for Mixture {
     fn default() -> Self {
@@ -37,7 +33,7 @@ impl Default for Mixture {
             probe_steps: 60,
             rule: Rule::Adam { rate: 0.01, decay: 0.0 },
             search_steps: 30,
-            pull: 2.0,
+            pull: 1.0,
             threshold: 0.2,
         }
     }
@@ -89,7 +85,6 @@ impl Mixture {
         let mut mixture = probes[to].clone();
         let mut gradient = vec![0.0; mixture.len()];
         let mut search = Search::new(federation, to);
-        let pull = self.pull * noise(federation, probes, &search, to);
         for _ in 0..self.search_steps {
             mixture[..shared].fill(0.0);
             for (member, weight) in search.weights() {
@@ -99,7 +94,7 @@ impl Mixture {
             let slope =
                 |&member: &usize| kernels::dot(&gradient[..shared], &probes[member][..shared]);
             let slopes = search.members.iter().map(slope).collect();
-            search.step(loss, slopes, RATE, pull);
+            search.step(loss, slopes, self.pull);
         }
         let helps =
             |weight: f32, prior: f32| f64::from(weight) >= self.threshold * f64::from(prior);
@@ -111,34 +106,4 @@ impl Mixture {
             })
             .collect())
     }
-}
-
-/// How far one goes from the mixture towards a model to see the slope.
-const STEP: f32 = 0.1;
-
-/// The standard error of the slopes by which the weights are found, relative to the loss,
-/// at the mixture by sample counts: they are means over few validation samples.
-fn noise(federation: &Federation<'_>, probes: &[Vec<f32>], search: &Search, to: usize) -> f32 {
-    let (shared, learner) = (federation.shared(), federation.learner(to));
-    let mut mixture = probes[to].clone();
-    mixture[..shared].fill(0.0);
-    for (member, weight) in search.weights() {
-        kernels::add_scaled(&mut mixture[..shared], weight, &probes[member][..shared]);
-    }
-    let losses = learner.losses(Part::Validation, &mixture);
-    let count = losses.len() as f64;
-    let mean = losses.iter().sum::<f64>() / count;
-    let errors = search.members.iter().map(|&member| {
-        let mut nearer = mixture.clone();
-        kernels::scale(&mut nearer[..shared], 1.0 - STEP);
-        kernels::add_scaled(&mut nearer[..shared], STEP, &probes[member][..shared]);
-        let slopes = learner.losses(Part::Validation, &nearer);
-        let slopes = slopes.iter().zip(&losses).map(|(to, from)| (to - from) / f64::from(STEP));
-        let slopes: Vec<f64> = slopes.collect();
-        let middle = slopes.iter().sum::<f64>() / count;
-        let squares: f64 = slopes.iter().map(|slope| (slope - middle).powi(2)).sum();
-        (squares / (count * (count - 1.0).max(1.0))).sqrt()
-    });
-    let noise = errors.sum::<f64>() / search.members.len() as f64 / mean.max(f64::MIN_POSITIVE);
-    if noise.is_finite() { noise as f32 } else { 1.0 }
 }

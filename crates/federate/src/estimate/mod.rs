@@ -51,6 +51,9 @@ fn candidates(federation: &Federation<'_>, to: usize) -> Vec<usize> {
     [to].into_iter().chain(others).collect()
 }
 
+/// The rate of the steps on weights.
+const RATE: f32 = 0.2;
+
 /// A search for the weights of a participant and those who don't compete with it that its
 /// validation data likes best, from the share of each one's samples on.
 struct Search {
@@ -72,10 +75,10 @@ impl Search {
     /// `pull` says how strongly weights are drawn to the prior, the sample counts. Validation
     /// data is a small sample: without it, chance would choose one of several equal helpers
     /// and throw the others away.
-    fn step(&mut self, loss: f64, mut slopes: Vec<f32>, rate: f32, pull: f32) {
+    fn step(&mut self, loss: f64, mut slopes: Vec<f32>, pull: f32) {
         let loss = (loss as f32).max(f32::MIN_POSITIVE);
         slopes.iter_mut().for_each(|slope| *slope /= loss);
-        simplex::mirror_step(&mut self.weights, &slopes, rate, &self.prior, pull);
+        simplex::mirror_step(&mut self.weights, &slopes, RATE, &self.prior, pull);
     }
 
     /// Who has which weight.

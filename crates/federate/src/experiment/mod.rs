@@ -114,9 +114,15 @@ impl Method {
                 with_steps("", &|steps| averaging(Correction::ControlVariates, steps))
             }
             Self::Ce | Self::Hypernetworks => only(Box::<Hypernetworks>::default()),
-            Self::Mixing => {
-                with_steps("", &|local_steps| Box::new(Mixing { local_steps, ..Mixing::default() }))
-            }
+            Self::Mixing => [true, false]
+                .iter()
+                .flat_map(|&checked| {
+                    let name = if checked { "" } else { "unchecked, " };
+                    with_steps(name, &|local_steps| {
+                        Box::new(Mixing { local_steps, checked, ..Mixing::default() })
+                    })
+                })
+                .collect(),
         }
     }
 }
@@ -161,7 +167,7 @@ impl Source {
 pub struct Experiment {
     /// Which of the paper's settings.
     pub setting: Setting,
-    /// How many federations, drawn with the seeds 701, 702, ….
+    /// How many federations, drawn with the seeds 801, 802, ….
     pub seeds: u64,
     /// Gradients for each participant and method.
     pub evaluations: usize,
@@ -182,7 +188,7 @@ const CHOICE_SEEDS: [u64; 2] = [98, 99];
 
 /// The seed before those in the table. (Those below were looked at while this program was
 /// written.)
-const BEFORE_FIRST_SEED: u64 = 700;
+const BEFORE_FIRST_SEED: u64 = 800;
 
 impl Experiment {
     /// The usual budget and choice.

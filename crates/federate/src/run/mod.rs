@@ -1,7 +1,7 @@
 //! A run: from a federation file to everybody's own model, stage by stage, every stage kept.
 //!
 //! For each seed and each method: who would help whom, who may learn from whom, the proof,
-//! the training, the models and their figures. All of it goes through the [`Store`] of a
+//! the training, the models and their figures. All of it goes through the store of a
 //! run directory, so a run that was killed goes on where it was and ends with the same
 //! bytes.
 

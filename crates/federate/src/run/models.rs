@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Learning, Prepared, RunError, store::StoredModel};
 
 /// The folder of the models in a run directory.
-const FOLDER: &str = "models";
+pub const FOLDER: &str = "models";
 
 /// The one key of the metadata. (A file with several would have them in another order each
 /// time, as the library keeps them in a hash map.)

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use fedcompetitors_files::remove_leftovers;
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
@@ -132,6 +133,9 @@ impl Store {
             }
             Err(TryLockError::Error(error)) => return Err(unwritable(error)),
         }
+        // Nobody else is at work here: what is half written was left by a run that was killed.
+        remove_leftovers(folder);
+        remove_leftovers(&folder.join(super::models::FOLDER));
         let path = folder.join(DATABASE);
         let connection = Connection::open(&path).map_err(|error| stored(&path, error))?;
         let store = Self { path, connection, _lock: Some(lock) };

@@ -185,26 +185,6 @@ struct Mixer {
     has_ever_taken: bool,
 }
 
-/// Does a participant's validation data like other parameters less than its own, by more
-/// than chance may well make? Sample by sample, so that what is hard for both does not count.
-fn is_worse(federation: &Federation<'_>, own: &Local, other: &[f32]) -> bool {
-    let learner = federation.learner(own.participant);
-    let now = learner.losses(Part::Validation, &own.parameters);
-    let then = learner.losses(Part::Validation, other);
-    let count = now.len() as f64;
-    let differences = || then.iter().zip(&now).map(|(then, now)| then - now);
-    let mean = differences().sum::<f64>() / count;
-    let squares: f64 = differences().map(|difference| (difference - mean).powi(2)).sum();
-    let error = (squares / (count * (count - 1.0).max(1.0))).sqrt();
-    // What is no number is worse than anything.
-    mean.is_nan() || mean > TOLERANCE * error
-}
-
-/// By how much of a standard error a mixture may be worse and still be taken. With none,
-/// equals are left half of the time; with a whole one, what is slightly worse comes in round
-/// after round.
-const TOLERANCE: f64 = 0.5;
-
 impl Training for Rounds {
     fn rounds(&self) -> usize {
         self.evaluations.div_ceil(self.local_steps)
@@ -393,8 +373,14 @@ impl Mixer {
             kernels::scale(&mut there[..shared], 1.0 - server_rate);
         }
         kernels::add_scaled(&mut there[..shared], server_rate, mixture);
-        if checked && is_worse(federation, &self.local, &there) {
-            return false;
+        if checked {
+            // Between equals chance decides, which does no harm. With a margin, what was slightly
+            // worse came in round after round.
+            let learner = federation.learner(self.local.participant);
+            let own = learner.loss(Part::Validation, &self.local.parameters);
+            if learner.loss(Part::Validation, &there) > own {
+                return false;
+            }
         }
         self.local.parameters = there;
         true
