@@ -7,7 +7,7 @@ use fedcompetitors_files::federation::{
     EstimatorName, Method, MixName, ObjectiveName, OptimizerName, PolicyName, Scaling, Settings,
     TrainerName, WeightsName, written,
 };
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
 use fedcompetitors_learn::Rule;
 use fedcompetitors_select::{
     Alone, Cliques, Coalitions, Effort as Search, Egoists, Greedy, Objective, Optimal, Plan,
@@ -185,8 +185,7 @@ fn joined(competing: &CompetingGraph, usage: &UsageGraph) -> Vec<(usize, usize)>
         .pairs()
         .filter(|&(a, b)| {
             (0..usage.participants().len()).any(|to| {
-                let helps =
-                    |who: usize| who == to || ones(usage.collaborators(to)).any(|c| c == who);
+                let helps = |who: usize| who == to || usage.uses(who, to);
                 helps(a) && helps(b)
             })
         })

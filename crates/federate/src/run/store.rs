@@ -183,21 +183,20 @@ impl Store {
                 .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
                 .map_err(|error| self.stored(error))
         };
-        let damaged = |what: String| RunError::Damaged { path: self.path.clone(), what };
         if number("application_id")? != APPLICATION {
-            return Err(damaged("it is not the database of a run".into()));
+            return Err(self.damaged("it is not the database of a run".into()));
         }
         let version = number("user_version")?;
         if version != VERSION {
-            return Err(damaged(format!(
-                "it is of version {version}; this program reads {VERSION}"
-            )));
+            return Err(
+                self.damaged(format!("it is of version {version}; this program reads {VERSION}"))
+            );
         }
         let found: String = self
             .connection
             .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
             .map_err(|error| self.stored(error))?;
-        if found == "ok" { Ok(()) } else { Err(damaged(found)) }
+        if found == "ok" { Ok(()) } else { Err(self.damaged(found)) }
     }
 
     /// Says that something here is not as it was written.
@@ -332,10 +331,7 @@ impl Store {
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         for (from, to, value) in edges {
-            benefit.add(from, to, value).map_err(|error| RunError::Damaged {
-                path: self.path.clone(),
-                what: error.to_string(),
-            })?;
+            benefit.add(from, to, value).map_err(|error| self.damaged(error.to_string()))?;
         }
         Ok(Some((benefit.build(), gradients)))
     }
@@ -438,10 +434,10 @@ impl Store {
         match found {
             None => Ok(None),
             Some((checkpoint, hash)) if checkpoint.hash() == hash => Ok(Some(checkpoint)),
-            Some((checkpoint, _)) => Err(RunError::Damaged {
-                path: self.path.clone(),
-                what: format!("the checkpoint of round {} was changed", checkpoint.round),
-            }),
+            Some((checkpoint, _)) => {
+                let round = checkpoint.round;
+                Err(self.damaged(format!("the checkpoint of round {round} was changed")))
+            }
         }
     }
 
