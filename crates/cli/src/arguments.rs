@@ -450,7 +450,7 @@ pub struct ReproduceArguments {
     /// Which experiment.
     #[arg(value_enum)]
     pub setting: SettingName,
-    /// How many federations to draw, with the seeds 801, 802, ….
+    /// How many federations to draw, with the seeds 901, 902, ….
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
     /// What to print.
