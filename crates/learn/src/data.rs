@@ -114,6 +114,10 @@ impl Samples {
         &self.features
     }
 
+    pub(crate) fn features_mut(&mut self) -> &mut [f32] {
+        &mut self.features
+    }
+
     /// The targets.
     pub fn targets(&self) -> &Targets {
         &self.targets

@@ -47,13 +47,21 @@ pub trait Learner: Send + Sync {
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64>;
 }
 
+/// A way to vary a batch of samples, so that there seem to be more of them.
+pub(crate) trait Augment: std::fmt::Debug + Send + Sync {
+    /// Varies the features of these rows of the training part. The same rows in the same
+    /// order become the same.
+    fn augment(&self, rows: &[u32], features: &mut [f32]);
+}
+
 /// A learner with a native model and its data in memory.
 #[derive(Debug)]
 pub struct NativeLearner {
     model: Arc<dyn Model>,
     loss: Loss,
     metric: Metric,
-    parts: [Samples; 3],
+    parts: Arc<[Samples; 3]>,
+    augment: Option<Arc<dyn Augment>>,
     /// Memory for those who ask at the same time.
     work: Mutex<Vec<Work>>,
 }
@@ -89,13 +97,26 @@ impl NativeLearner {
         metric: Metric,
         parts: [Samples; 3],
     ) -> Result<Self, LearnError> {
-        for samples in &parts {
-            loss.check(samples.targets(), model.outputs())?;
-            if samples.columns() != model.inputs() {
-                return Err(LearnError::Unsuitable("the model takes another number of features"));
-            }
-        }
-        Ok(Self { model, loss, metric, parts, work: Mutex::default() })
+        check(&*model, loss, &parts)?;
+        let parts = Arc::new(parts);
+        Ok(Self { model, loss, metric, parts, augment: None, work: Mutex::default() })
+    }
+
+    /// The same on batches of training samples that are varied.
+    pub(crate) fn with_augmentation(self, augment: Arc<dyn Augment>) -> Self {
+        Self { augment: Some(augment), ..self }
+    }
+
+    /// A learner with another model for the same data, which they share.
+    ///
+    /// # Errors
+    /// If the model and the samples don't go together.
+    pub fn with_model(&self, model: Arc<dyn Model>) -> Result<Self, LearnError> {
+        let Self { loss, metric, parts, augment, .. } = self;
+        check(&*model, *loss, parts)?;
+        let (parts, augment) = (Arc::clone(parts), augment.clone());
+        let (loss, metric, work) = (*loss, *metric, Mutex::default());
+        Ok(Self { model, loss, metric, parts, augment, work })
     }
 
     /// Its model.
@@ -148,6 +169,17 @@ impl NativeLearner {
     }
 }
 
+/// Do model, loss and samples go together?
+fn check(model: &dyn Model, loss: Loss, parts: &[Samples; 3]) -> Result<(), LearnError> {
+    for samples in parts {
+        loss.check(samples.targets(), model.outputs())?;
+        if samples.columns() != model.inputs() {
+            return Err(LearnError::Unsuitable("the model takes another number of features"));
+        }
+    }
+    Ok(())
+}
+
 impl Learner for NativeLearner {
     fn parameters(&self) -> usize {
         self.model.parameters()
@@ -176,7 +208,10 @@ impl Learner for NativeLearner {
         match batch {
             Batch::All => self.gradient_of(samples, parameters, gradient),
             Batch::Rows(rows) => {
-                if let Ok(samples) = samples.chosen(rows) {
+                if let Ok(mut samples) = samples.chosen(rows) {
+                    if let (Some(augment), Part::Training) = (&self.augment, part) {
+                        augment.augment(rows, samples.features_mut());
+                    }
                     return self.gradient_of(&samples, parameters, gradient);
                 }
                 // Nothing says nothing.
