@@ -127,7 +127,7 @@ fn rounds(text: &str) -> Result<usize, String> {
 
 #[derive(Debug, Args)]
 pub struct InitArguments {
-    /// The folder with one data file (.csv, .csv.gz, .data) for each participant.
+    /// The folder with one data file (.csv, .csv.gz, .data, .parquet) for each participant.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// The column to predict; the last one, if it is not said.

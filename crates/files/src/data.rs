@@ -1,6 +1,8 @@
 //! Participants' data files, read by the rules of their federation.
 
 mod number;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod problem;
 mod source;
 mod survey;
@@ -85,7 +87,7 @@ pub struct ReadTable {
     pub missing: Vec<usize>,
 }
 
-/// Reads a participant's data file, plain or compressed with gzip.
+/// Reads a participant's data file: CSV, plain or compressed with gzip, or Parquet.
 ///
 /// With `only`, a column and a value, just the rows that have this value there belong to
 /// the participant, and the column is not a feature unless `use_only` asks for it.

@@ -171,6 +171,8 @@ fn every_message_and_hint() {
             "a file that is not there",
             read_table(Path::new("no-such-file.csv"), "City", &rules(), None).err(),
         ),
+        #[cfg(not(feature = "parquet"))]
+        ("a Parquet file", read("PAR1\x15\x04", &rules()).err()),
         ("a folder", read_table(Path::new("."), "City", &rules(), None).err()),
         ("an empty file", read("", &rules()).err()),
         ("nothing but a header", rows("")),

@@ -39,6 +39,11 @@ impl CompetingGraph {
         self.reports.get(a, b)
     }
 
+    /// Every report: who made it, and about whom.
+    pub fn all_reports(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.participants.len()).flat_map(|a| ones(self.reports.row(a)).map(move |b| (a, b)))
+    }
+
     /// The competitors of `a` as a bit set.
     pub fn competitors(&self, a: usize) -> &[u64] {
         self.either_way.row(a)

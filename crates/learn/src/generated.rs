@@ -2,7 +2,7 @@
 //! kinds.
 
 use fedcompetitors_graphs::random::Stream;
-use rand_distr::{Distribution, Gumbel, Normal, StandardNormal};
+use rand_distr::{Distribution, Gumbel, StandardNormal};
 
 use crate::{LearnError, Samples, Targets};
 
@@ -86,11 +86,13 @@ impl Generated {
 
     fn targets(&self, outcome: Outcome, sums: &[Vec<f64>], stream: &mut Stream) -> Targets {
         let gumbel = Gumbel::new(0.0, 1.0).expect("a scale above 0");
-        let normal = Normal::new(0.0, 1.0).expect("a finite deviation");
         match outcome {
             Outcome::Number => Targets::Values(
                 sums.iter()
-                    .map(|sum| (sum[0] + self.noise * normal.sample(stream.source())) as f32)
+                    .map(|sum| {
+                        let chance: f64 = StandardNormal.sample(stream.source());
+                        (sum[0] + self.noise * chance) as f32
+                    })
                     .collect(),
             ),
             // The difference of two such is logistic: what logistic regression assumes.

@@ -53,7 +53,8 @@ fn data_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        let is_data = [".csv", ".csv.gz", ".data"].iter().any(|end| name.ends_with(end));
+        let is_data =
+            [".csv", ".csv.gz", ".data", ".parquet"].iter().any(|end| name.ends_with(end));
         if path.is_file() && is_data {
             files.push(path);
         }
@@ -61,7 +62,7 @@ fn data_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     files.sort();
     if files.is_empty() {
         return Err(Failure::Usage {
-            error: format!("{} holds no .csv, .csv.gz or .data file", shown_path(folder)),
+            error: format!("{} holds no .csv, .csv.gz, .data or .parquet file", shown_path(folder)),
             hint: "name the folder with one data file for each participant".into(),
         });
     }

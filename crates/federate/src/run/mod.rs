@@ -160,8 +160,7 @@ fn begin_or_check(
 }
 
 fn competing_hash(competing: &CompetingGraph) -> String {
-    let pairs = competing.pairs().flat_map(|(a, b)| [(a, b), (b, a)]);
-    let reports: Vec<_> = pairs.filter(|&(a, b)| competing.reports(a, b)).collect();
+    let reports: Vec<_> = competing.all_reports().collect();
     hex(&Sha256::digest(store::json(&reports)))
 }
 

@@ -260,10 +260,8 @@ impl Store {
                 insert.execute(params![id, name, source, hash, samples])?;
             }
             let mut insert = transaction.prepare("INSERT INTO competing VALUES (?, ?)")?;
-            for (a, b) in competing.pairs().flat_map(|(a, b)| [(a, b), (b, a)]) {
-                if competing.reports(a, b) {
-                    insert.execute(params![a, b])?;
-                }
+            for (a, b) in competing.all_reports() {
+                insert.execute(params![a, b])?;
             }
             Ok(())
         })

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     FederateError, Federation,
     exchange::{self, Exchange},
-    train::{Averaging, Correction, Effort, Kept, Trainer, Training},
+    train::{Averaging, Correction, Kept, Trainer, Training},
 };
 
 /// Rounds after which figures are kept: not more of them than anybody looks at.
@@ -41,8 +41,6 @@ struct Ready<'a> {
     name: String,
     trainer: &'a dyn Trainer,
     federation: &'a Federation<'a>,
-    usage: &'a UsageGraph,
-    effort: Effort,
     /// Gradients that the estimate has cost each participant.
     spent: u64,
     /// Is there one model for all, whoever competes?
@@ -84,22 +82,36 @@ impl Ground<'_> {
         let trainer = methods::trainer(trainer_name, settings, &benefit);
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
         let federation = Federation::new(prepared.competing(), learners, self.seed)?;
-        let (id, usage) = if let Some(id) = stored {
-            (id, stored_usage(store, prepared.participants(), id)?)
+        let usage = if let Some(id) = stored {
+            stored_usage(store, prepared.participants(), id)?
         } else {
             (self.tell)((0, 0), &format!("{name}: who may learn from whom"));
             let objective = settings.selection.objective;
-            let usage = methods::plan(policy, objective, prepared.competing(), &benefit).usage;
-            let rounds = trainer.begin(&federation, &usage, effort).rounds();
-            let new = self.described(method, &benefit, &usage, rounds)?;
-            (store.begin_training(&new)?, usage)
+            methods::plan(policy, objective, prepared.competing(), &benefit).usage
         };
-        let (trainer, federation, usage) = (&*trainer, &federation, &usage);
-        let is_pooled = false;
-        self.to_the_end(
-            store,
-            &Ready { id, name, trainer, federation, usage, effort, spent, is_pooled },
-        )
+        let training = trainer.begin(&federation, &usage, effort);
+        let id = if let Some(id) = stored {
+            id
+        } else {
+            let refused = refusals(prepared.competing(), &benefit, &usage, None);
+            let estimator = settings.benefit.estimator;
+            store.begin_training(&NewTraining {
+                seed: self.seed,
+                method: name.clone(),
+                policy: written(policy),
+                trainer: written(trainer_name),
+                estimator: methods::needs_benefits(policy).then(|| written(estimator)),
+                rounds: training.rounds(),
+                certificate: self.proof(&usage)?,
+                usage: usage.edges().collect(),
+                refusals: refused
+                    .map(|refusal| (refusal.from, refusal.to, (self.options.explain)(&refusal)))
+                    .collect(),
+                flows: methods::flows(settings, method, prepared.competing(), &usage),
+            })?
+        };
+        let (trainer, federation, is_pooled) = (&*trainer, &federation, false);
+        self.to_the_end(store, training, &Ready { id, name, trainer, federation, spent, is_pooled })
     }
 
     /// One model for everybody's data: the ceiling, for reference only.
@@ -114,10 +126,10 @@ impl Ground<'_> {
         let local_steps = settings.training.local_steps;
         let trainer = Averaging { local_steps, correction: Correction::None };
         let name = Method::Pooled.name();
+        let training = trainer.begin(&federation, &usage, effort);
         let id = if let Some(id) = stored {
             id
         } else {
-            let rounds = trainer.begin(&federation, &usage, effort).rounds();
             let competing = self.prepared.competing();
             store.begin_training(&NewTraining {
                 seed: self.seed,
@@ -125,27 +137,27 @@ impl Ground<'_> {
                 policy: name.clone(),
                 trainer: written(TrainerName::Averaging),
                 estimator: None,
-                rounds,
+                rounds: training.rounds(),
                 certificate: String::new(),
                 usage: Vec::new(),
                 refusals: Vec::new(),
                 flows: methods::flows(settings, Method::Pooled, competing, &usage),
             })?
         };
-        let (trainer, federation, usage) = (&trainer, &federation, &usage);
-        let (spent, is_pooled) = (0, true);
-        self.to_the_end(
-            store,
-            &Ready { id, name, trainer, federation, usage, effort, spent, is_pooled },
-        )
+        let (trainer, federation, spent, is_pooled) = (&trainer, &federation, 0, true);
+        self.to_the_end(store, training, &Ready { id, name, trainer, federation, spent, is_pooled })
     }
 
     /// Round by round, with a checkpoint now and then.
-    fn to_the_end(&self, store: &mut Store, ready: &Ready<'_>) -> Result<(), RunError> {
-        let Ready { id, name, trainer, federation, usage, effort, .. } = ready;
+    fn to_the_end(
+        &self,
+        store: &mut Store,
+        mut training: Box<dyn Training>,
+        ready: &Ready<'_>,
+    ) -> Result<(), RunError> {
+        let Ready { id, name, trainer, federation, .. } = ready;
         let faults = self.options.faults.map(|(faults, _)| faults);
         let faults = if ready.is_pooled { None } else { faults };
-        let mut training = trainer.begin(federation, usage, *effort);
         let mut exchange = Exchange::recorded(federation.competing(), faults);
         if let Some(checkpoint) = store.checkpoint(*id)? {
             training = trainer.resume(&checkpoint.state)?;
@@ -217,16 +229,9 @@ impl Ground<'_> {
         Ok(training.rounds * training.local_steps + spent as usize)
     }
 
-    /// What the store is to know of a training before it begins: the plan, its proof, why
-    /// other edges were refused, what flows.
-    fn described(
-        &self,
-        method: Method,
-        benefit: &BenefitGraph,
-        usage: &UsageGraph,
-        rounds: usize,
-    ) -> Result<NewTraining, RunError> {
-        let (competing, settings) = (self.prepared.competing(), self.prepared.settings());
+    /// The proof of a plan.
+    fn proof(&self, usage: &UsageGraph) -> Result<String, RunError> {
+        let competing = self.prepared.competing();
         let certificate = Certificate::prove(competing, usage).map_err(|leak| {
             let name = |who: &usize| competing.participants().name(*who).to_owned();
             let path: Vec<String> = leak.path.iter().map(name).collect();
@@ -237,24 +242,7 @@ impl Ground<'_> {
         let mut proof = Vec::new();
         write_certificate(&certificate, &mut proof)
             .map_err(|error| RunError::unwritable(self.options.folder, error))?;
-        let refused = refusals(competing, benefit, usage, None);
-        let Method::Planned(policy, trainer) = method else {
-            unreachable!("a plan of a method without one")
-        };
-        Ok(NewTraining {
-            seed: self.seed,
-            method: method.name(),
-            policy: written(policy),
-            trainer: written(trainer),
-            estimator: methods::needs_benefits(policy).then(|| written(settings.benefit.estimator)),
-            rounds,
-            certificate: String::from_utf8_lossy(&proof).into_owned(),
-            usage: usage.edges().collect(),
-            refusals: refused
-                .map(|refusal| (refusal.from, refusal.to, (self.options.explain)(&refusal)))
-                .collect(),
-            flows: methods::flows(settings, method, competing, usage),
-        })
+        Ok(String::from_utf8_lossy(&proof).into_owned())
     }
 
     /// How good everybody's model is on its validation data, and in the end on its test data.

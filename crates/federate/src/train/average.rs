@@ -8,9 +8,10 @@ use fedcompetitors_learn::kernels;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, LOOK, Trainer, Training, by_samples,
+    Effort, Kept, Trainer, Training, by_samples,
     local::{Local, each},
     mixture,
+    pace::Pace,
 };
 use crate::{
     FederateError, Federation,
@@ -82,10 +83,8 @@ impl Trainer for Averaging {
             }
         });
         let groups = groups.collect();
-        let (evaluations, done, looked) = (effort.evaluations, 0, 0);
-        let local_steps = self.local_steps.max(1);
-        let correction = self.correction;
-        Box::new(Rounds { correction, local_steps, evaluations, groups, members, done, looked })
+        let pace = Pace::new(self.local_steps, effort.evaluations);
+        Box::new(Rounds { correction: self.correction, pace, groups, members })
     }
 
     fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
@@ -166,22 +165,18 @@ struct Member {
 #[derive(Serialize, Deserialize)]
 struct Rounds {
     correction: Correction,
-    local_steps: usize,
-    evaluations: usize,
+    pace: Pace,
     groups: Vec<Group>,
     members: Vec<Member>,
-    /// Steps that were made, and those before the last look.
-    done: usize,
-    looked: usize,
 }
 
 impl Training for Rounds {
     fn rounds(&self) -> usize {
-        self.evaluations.div_ceil(self.local_steps)
+        self.pace.rounds()
     }
 
     fn done(&self) -> usize {
-        self.done.div_ceil(self.local_steps)
+        self.pace.rounds_done()
     }
 
     fn round(
@@ -189,7 +184,7 @@ impl Training for Rounds {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
-        let steps = self.local_steps.min(self.evaluations - self.done);
+        let steps = self.pace.next();
         let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
         for group in &self.groups {
             let behind = |&&a: &&usize| there[a] && self.members[a].is_behind;
@@ -207,10 +202,8 @@ impl Training for Rounds {
             }
         }
         each(&mut turns, |(group, member)| member.round(federation, correction, group, steps))?;
-        self.done += steps;
         self.average(federation, exchange, &there, steps)?;
-        if self.done >= self.looked + LOOK || self.done >= self.evaluations {
-            self.looked = self.done;
+        if self.pace.count(steps) {
             each(&mut self.members, |member| {
                 let is_there = there[member.local.participant];
                 if is_there { member.local.look(federation) } else { Ok(()) }

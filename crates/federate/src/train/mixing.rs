@@ -6,9 +6,10 @@ use fedcompetitors_learn::{Part, kernels};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, LOOK, Trainer, Training,
+    Effort, Kept, Trainer, Training,
     local::{Local, each},
     mixture,
+    pace::Pace,
 };
 use crate::{
     FederateError, Federation,
@@ -117,7 +118,6 @@ impl Trainer for Mixing<'_> {
         effort: Effort,
     ) -> Box<dyn Training> {
         let shared = federation.shared();
-        let local_steps = self.local_steps.max(1);
         let learners = usage.learners();
         let mixers = (0..federation.len()).map(|participant| Mixer {
             local: Local::new(federation, participant, effort),
@@ -131,15 +131,12 @@ impl Trainer for Mixing<'_> {
             has_ever_taken: false,
         });
         Box::new(Rounds {
-            local_steps,
+            pace: Pace::new(self.local_steps, effort.evaluations),
             mixed: self.mixed,
             server_rate: self.server_rate,
             against_drift: self.against_drift,
             checked: self.checked,
-            evaluations: effort.evaluations,
             mixers: mixers.collect(),
-            done: 0,
-            looked: 0,
         })
     }
 
@@ -151,16 +148,12 @@ impl Trainer for Mixing<'_> {
 /// A training on its way.
 #[derive(Serialize, Deserialize)]
 struct Rounds {
-    local_steps: usize,
+    pace: Pace,
     mixed: Mixed,
     server_rate: f32,
     against_drift: bool,
     checked: bool,
-    evaluations: usize,
     mixers: Vec<Mixer>,
-    /// Steps that were made, and those before the last look.
-    done: usize,
-    looked: usize,
 }
 
 /// What a participant has while it trains.
@@ -187,11 +180,11 @@ struct Mixer {
 
 impl Training for Rounds {
     fn rounds(&self) -> usize {
-        self.evaluations.div_ceil(self.local_steps)
+        self.pace.rounds()
     }
 
     fn done(&self) -> usize {
-        self.done.div_ceil(self.local_steps)
+        self.pace.rounds_done()
     }
 
     fn round(
@@ -200,12 +193,10 @@ impl Training for Rounds {
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
         let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
-        let steps = self.local_steps.min(self.evaluations - self.done);
+        let steps = self.pace.next();
         self.each_of(&there, |mixer| mixer.round(federation, steps))?;
-        self.done += steps;
         self.mix(federation, exchange, &there)?;
-        if self.done >= self.looked + LOOK || self.done >= self.evaluations {
-            self.looked = self.done;
+        if self.pace.count(steps) {
             self.each_of(&there, |mixer| mixer.local.look(federation))?;
         }
         Ok(())
@@ -257,10 +248,11 @@ impl Rounds {
         }
         let (mixed, server_rate, checked) = (self.mixed, self.server_rate, self.checked);
         each(&mut self.mixers, |mixer| {
-            if let Some(mixture) = mixer.got.take() {
-                mixer.has_taken = mixer.take(federation, mixed, server_rate, checked, &mixture);
-                mixer.has_ever_taken |= mixer.has_taken;
-            }
+            let mixture = mixer.got.take();
+            mixer.has_taken = mixture.is_some_and(|mixture| {
+                mixer.take(federation, mixed, server_rate, checked, &mixture)
+            });
+            mixer.has_ever_taken |= mixer.has_taken;
             Ok(())
         })?;
         if self.against_drift {

@@ -9,6 +9,7 @@ mod hypernetwork;
 mod keeper;
 mod local;
 mod mixing;
+mod pace;
 
 use fedcompetitors_graphs::UsageGraph;
 use fedcompetitors_learn::{Rule, kernels};

@@ -15,6 +15,15 @@ pub enum DataProblem {
     /// The compressed file cannot be unpacked.
     #[error("the compressed file is damaged: {0}")]
     Damaged(io::Error),
+    /// It is a Parquet file, and this program was built without reading those.
+    #[error("this is a Parquet file, which this program was built without")]
+    Parquet,
+    /// A column of a Parquet file holds more than a value in each row.
+    #[error("the column \"{}\" holds lists or records", shown(.column))]
+    Nested {
+        /// The column.
+        column: String,
+    },
     /// The columns are not separated with commas.
     #[error("the columns are separated with {0} instead of commas")]
     Separator(&'static str),
@@ -135,8 +144,12 @@ impl DataProblem {
     pub fn hint(&self) -> String {
         match self {
             Self::CutShort | Self::Damaged(_) => {
-                "make it anew with gzip, or give the file unpacked".into()
+                "make it anew, or give the file unpacked".into()
             }
+            Self::Parquet => {
+                "build it with `--features parquet`, or save the table as CSV".into()
+            }
+            Self::Nested { .. } => "give every value a column of its own".into(),
             Self::Separator(_) => {
                 "separate the columns with commas, and write numbers with a point".into()
             }

@@ -15,8 +15,9 @@ use crate::{
     tables::{Records, peek},
 };
 
-/// How every gzip file begins. A name may say anything.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// How every gzip file and every Parquet file begins. A name may say anything.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const PARQUET: &[u8] = b"PAR1";
 
 /// Where data come from, for errors.
 #[derive(Clone, Copy)]
@@ -42,11 +43,16 @@ pub(super) struct DataRecords<'p> {
 
 impl<'p> DataRecords<'p> {
     pub fn new(origin: Origin<'p>, source: impl Read + 'p) -> Result<Self, FileError> {
-        let (start, source) = peek(origin.path, source, GZIP.len())?;
-        let compressed = start == GZIP;
+        let (start, source) = peek(origin.path, source, PARQUET.len())?;
+        let (compressed, parquet) = (start.starts_with(GZIP), start == PARQUET);
         let whole = io::Cursor::new(start).chain(source);
-        let source: Box<dyn Read + 'p> =
-            if compressed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
+        let source: Box<dyn Read + 'p> = if compressed {
+            Box::new(MultiGzDecoder::new(whole))
+        } else if parquet {
+            Box::new(io::Cursor::new(from_parquet(origin, whole)?))
+        } else {
+            Box::new(whole)
+        };
         let records = Records::new(origin.path, source)
             .map_err(|error| unpacked(origin, compressed, error))?;
         Ok(Self { origin, compressed, records })
@@ -56,6 +62,21 @@ impl<'p> DataRecords<'p> {
         let (origin, compressed) = (self.origin, self.compressed);
         self.records.next().map_err(|error| unpacked(origin, compressed, error))
     }
+}
+
+/// The rows of a Parquet file as CSV.
+#[cfg(feature = "parquet")]
+fn from_parquet(origin: Origin<'_>, mut source: impl Read) -> Result<Vec<u8>, FileError> {
+    let mut file = Vec::new();
+    source
+        .read_to_end(&mut file)
+        .map_err(|error| FileError::new(origin.path, Problem::Unreadable(error)))?;
+    super::parquet::as_csv(file).map_err(|problem| origin.wrong(None, problem))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn from_parquet(origin: Origin<'_>, _: impl Read) -> Result<Vec<u8>, FileError> {
+    Err(origin.wrong(None, DataProblem::Parquet))
 }
 
 /// What went wrong in unpacking is told as such: the file could be read.

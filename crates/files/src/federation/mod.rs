@@ -44,11 +44,11 @@ pub fn read_federation(path: &Path) -> Result<FederationFile, FileError> {
         let file = path.parent().unwrap_or(Path::new(".")).join(file);
         let participants = federation.competing.participants().clone();
         let listed = read_competing(&file, &participants)?;
-        let reports = |&(a, b): &(usize, usize)| listed.reports(a, b);
-        let pairs: Vec<_> =
-            listed.pairs().flat_map(|(a, b)| [(a, b), (b, a)]).filter(reports).collect();
-        federation.competing =
-            federation.competing.declared(&pairs).map_err(|error| FileError::new(&file, error))?;
+        let reports: Vec<_> = listed.all_reports().collect();
+        federation.competing = federation
+            .competing
+            .declared(&reports)
+            .map_err(|error| FileError::new(&file, error))?;
     }
     Ok(federation)
 }
