@@ -145,8 +145,8 @@ impl Parcel {
 /// What a participant sends is refused if it is this many times larger than what is usual.
 const TOO_MANY_TIMES: f64 = 100.0;
 
-/// Senders below which their middle says nothing.
-const FEW: usize = 3;
+/// Senders below which there is nothing to compare with.
+const FEW: usize = 2;
 
 /// The door between participants and coordinator.
 #[derive(Debug)]
@@ -206,10 +206,19 @@ impl<'a> Exchange<'a> {
         !self.faults.is_some_and(|faults| faults.is_missing(self.round, participant))
     }
 
-    /// Does a participant send garbage in this round? For trainers in which nobody sends
-    /// numbers.
-    pub fn sends_garbage(&self, participant: usize) -> bool {
-        self.faults.is_some_and(|faults| faults.garbage(self.round, participant).is_some())
+    /// Is what a participant has for this round garbage, and refused? For trainers in which
+    /// nobody sends numbers.
+    pub fn refuses(&mut self, participant: usize) -> bool {
+        let garbage = self.faults.and_then(|faults| faults.garbage(self.round, participant));
+        let kind = garbage.map(|garbage| match garbage {
+            Garbage::Nan => IncidentKind::NotFinite,
+            Garbage::WrongLength => IncidentKind::WrongLength,
+            Garbage::Huge => IncidentKind::TooLarge,
+        });
+        if let Some(kind) = kind {
+            self.incident(participant, kind);
+        }
+        kind.is_some()
     }
 
     fn incident(&mut self, participant: usize, kind: IncidentKind) {

@@ -263,7 +263,7 @@ fn missing_texts<'r>(column: &str, rules: &'r DataRules) -> BTreeSet<&'r str> {
 }
 
 /// A whole number without the zeros behind its point; any other text as it is.
-fn plain(text: &str) -> &str {
+pub(crate) fn plain(text: &str) -> &str {
     match text.split_once('.') {
         Some((whole, zeros))
             if !zeros.is_empty()

@@ -316,7 +316,7 @@ fn a_survey_tells_what_columns_hold() {
     let found = parse_survey(here, &b"63.0,1.0,?\n63.0,2.0,0\n"[..]).expect("good");
     assert!(!found.header);
     assert_eq!(found.rows, 2);
-    assert_eq!(found.columns[0], column("column 1", 2, Some(&["63.0"]), true, &[]));
+    assert_eq!(found.columns[0], column("column 1", 2, Some(&["63"]), true, &[]));
     for (most, known) in [(20, true), (21, false)] {
         let text: String = (0..most).fold("x\n".into(), |text, row| format!("{text}{row}\n"));
         let found = parse_survey(here, text.as_bytes()).expect("good");

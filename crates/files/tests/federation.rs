@@ -98,6 +98,13 @@ fn every_message_and_hint() {
         replaced("[training]", "[data]\nignore = [\"ill\"]\n[training]"),
         replaced("[training]", "[data]\ncategories = { ward = [\"a\", \"a\"] }\n[training]"),
         replaced("[training]", "[benefit]\nestimator = \"given\"\n[training]"),
+        replaced(
+            "[training]",
+            "[benefit]\nestimator = \"given\"\nfile = \"b.csv\"\nthreshold = 0.1\n[training]",
+        ),
+        replaced("target = \"ill\"", "target = \"ill\"\nclasses = [\"0\", [\"1\", \"0.0\"]]"),
+        replaced("target = \"ill\"", "target = \"ill\"\nclasses = [\"NA\", \"1\"]"),
+        replaced("[training]", "[data]\ncategories = { ward = [\"a\", \"?\"] }\n[training]"),
         replaced("[training]", "[model]\nown-head = true\n[training]"),
         more("participants = []"),
         more("seed = -1"),

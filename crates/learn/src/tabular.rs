@@ -200,12 +200,25 @@ impl Table {
         })
     }
 
+    /// The samples that a model can learn from; see [`Table::encode_filled`], here with the
+    /// means of the scales themselves.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn encode(
+        &self,
+        scales: Option<&[Scale]>,
+        indicators: bool,
+    ) -> Result<Samples, LearnError> {
+        self.encode_filled(None, scales, indicators)
+    }
+
     /// The samples that a model can learn from.
     ///
     /// Numbers are standardised by their `scales`, by the same rule as in
     /// [`Samples::standardised`]; without scales they stay as they are. A missing number
-    /// becomes the mean of its scale, which is 0 afterwards; without scales nothing is known
-    /// of the column, and it becomes 0 as well. A category is a feature for each declared
+    /// becomes the mean that `fill` has for its column, if it has seen any value, then the
+    /// mean of its scale, which is 0 afterwards, and where nothing is known of the column 0. A category is a feature for each declared
     /// one, 1 where it is that and 0 otherwise; a missing one is 0 in all of them.
     ///
     /// With `indicators` every column of numbers is followed by a feature that is 1 where
@@ -215,21 +228,22 @@ impl Table {
     /// # Errors
     /// If there is not a scale for each column of numbers, if all columns are of no
     /// categories, or if a number lies so far off its scale that it is not finite any more.
-    pub fn encode(
+    pub fn encode_filled(
         &self,
+        fill: Option<&[Scale]>,
         scales: Option<&[Scale]>,
         indicators: bool,
     ) -> Result<Samples, LearnError> {
-        let numbers = self.numbers().count();
-        if let Some(scales) = scales
-            && scales.len() != numbers
-        {
-            let (found, expected) = (scales.len(), numbers);
-            return Err(LearnError::Unequal { what: "scales", found, expected });
+        let expected = self.numbers().count();
+        for found in [fill, scales].into_iter().flatten().map(<[Scale]>::len) {
+            if found != expected {
+                return Err(LearnError::Unequal { what: "scales", found, expected });
+            }
         }
         let width: usize = self.columns.iter().map(|column| column.width(indicators)).sum();
         let mut features = vec![0.0; width * self.len()];
         let mut scales = scales.map(<[Scale]>::iter);
+        let mut fill = fill.map(<[Scale]>::iter);
         let mut first = 0;
         for column in &self.columns {
             // A row of the features for each row of the table, from this column's first on.
@@ -237,10 +251,12 @@ impl Table {
             match column {
                 Column::Numbers(values) => {
                     let scale = scales.as_mut().and_then(Iterator::next);
+                    let seen = fill.as_mut().and_then(Iterator::next).filter(|own| own.count > 0);
                     for (row, &value) in rows.zip(values) {
+                        let filled = value.or(seen.map(|own| own.mean as f32));
                         row[0] = match scale {
-                            Some(scale) => scale.standardised(value),
-                            None => value.unwrap_or(0.0),
+                            Some(scale) => scale.standardised(filled),
+                            None => filled.unwrap_or(0.0),
                         };
                         if indicators {
                             row[1] = f32::from(u8::from(value.is_none()));

@@ -72,6 +72,24 @@ fn without_scales_numbers_stay_and_gaps_are_0() {
     assert_eq!(patients().feature_names(false).len(), samples.columns());
 }
 
+/// However numbers are scaled, a gap is filled with the participant's own mean, if it has
+/// one.
+#[test]
+fn gaps_are_filled_with_ones_own_mean() {
+    let columns = vec![
+        ("age", numbers(&[Some(40.0), None, Some(60.0)])),
+        ("never", numbers(&[None, None, None])),
+    ];
+    let table = table(columns, 3).expect("good");
+    let own = table.scales(&[0, 2]);
+    let plain = table.encode_filled(Some(&own), None, false).expect("good");
+    assert_eq!(plain.features(), [40.0, 0.0, 50.0, 0.0, 60.0, 0.0]);
+    let shared = [Scale { count: 9, mean: 45.0, deviation: 5.0 }; 2];
+    let scaled = table.encode_filled(Some(&own), Some(&shared), false).expect("good");
+    assert_eq!(scaled.features(), [-1.0, 0.0, 1.0, 0.0, 3.0, 0.0]);
+    assert!(table.encode_filled(Some(&own[..1]), None, false).is_err(), "one for each column");
+}
+
 #[test]
 fn constant_columns_are_nothing_even_where_they_vary_later() {
     let columns = vec![("ward", numbers(&[Some(0.1), Some(0.1), Some(0.1), Some(9.0)]))];

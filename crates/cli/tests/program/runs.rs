@@ -284,6 +284,19 @@ fn faults_are_lived_with_and_named() {
 }
 
 /// A model that is lost or exchanged is found by the audit.
+/// The estimate of a method that is only compared with is paid for like any other.
+#[test]
+fn a_plan_without_estimate_can_be_compared_with_one_that_has_it() {
+    let desk = Desk::new();
+    let compared = SMALL
+        .replace("\"local\", \"scaffold\", \"ce\", \"pooled\"", "\"optimal+mixing\"")
+        .replace("[data]", "[selection]\npolicy = \"cliques\"\n[data]");
+    desk.write("small.toml", &compared);
+    let output = run_small(&desk, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("optimal+mixing"));
+}
+
 #[test]
 fn the_audit_misses_no_model() {
     let desk = Desk::new();

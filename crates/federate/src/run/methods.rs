@@ -163,6 +163,11 @@ pub fn flows(
         };
         flows.push(("estimator", statement.into(), pairs));
     }
+    let by_benefit = settings.training.weights == WeightsName::Benefit;
+    if trainer == TrainerName::Mixing && by_benefit && needs_benefits(policy) {
+        let statement = "weights: how much of each collaborator goes into a mixture follows from the estimate, to which those have contributed too whom the plan refuses";
+        flows.push(("weights", statement.into(), Vec::new()));
+    }
     flows.push(match trainer {
         TrainerName::Hypernetworks => (
             "trainer",
@@ -171,7 +176,7 @@ pub fn flows(
         ),
         _ => (
             "trainer",
-            format!("{}: everything that flows is in the ledger", written(trainer)),
+            format!("{}: everything that flows while it trains is in the ledger", written(trainer)),
             Vec::new(),
         ),
     });

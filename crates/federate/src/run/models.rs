@@ -37,6 +37,9 @@ pub struct ModelFile {
     /// Mean and deviation that number columns are scaled by, in the order of the columns;
     /// nothing if they are not.
     pub scales: Option<Vec<(f64, f64)>>,
+    /// The number that stands for a missing one, in the order of the number columns: the
+    /// participant's own mean.
+    pub fills: Option<Vec<f64>>,
     /// The texts that mean each class; nothing for numbers.
     pub classes: Vec<Vec<String>>,
     /// Whose data it carries.
@@ -78,6 +81,7 @@ impl Described<'_> {
             seed: self.seed,
             features: self.prepared.features(),
             scales: scales.map(|all| all.iter().map(|one| (one.mean, one.deviation)).collect()),
+            fills: self.learning.own.as_ref().map(|all| all.iter().map(|one| one.mean).collect()),
             classes: settings.classes(),
             provenance: model.provenance.iter().map(|&who| name(who)).collect(),
             learned_from: model.parts.iter().map(|&(who, part)| (name(who), part)).collect(),

@@ -54,6 +54,8 @@ pub struct Learning {
     pub learner: NativeLearner,
     /// Which rows are for what.
     pub split: Split,
+    /// Its own scales, whose means stand for missing numbers.
+    pub own: Option<Vec<Scale>>,
     /// By what its number columns were scaled.
     pub scales: Option<Vec<Scale>>,
 }
@@ -176,11 +178,11 @@ impl Prepared {
         let mut learners = Vec::with_capacity(splits.len());
         for (at, ((source, split), own)) in self.sources.iter().zip(splits).zip(own).enumerate() {
             let scales = match data.scaling {
-                Scaling::Own => own,
-                Scaling::Shared => own.and(shared.clone()),
+                Scaling::Own => own.clone(),
+                Scaling::Shared => own.as_ref().and(shared.clone()),
                 Scaling::None => None,
             };
-            let samples = source.samples(scales.as_deref(), data.indicators);
+            let samples = source.samples(own.as_deref(), scales.as_deref(), data.indicators);
             let learner = samples.and_then(|samples| {
                 let training = samples.chosen(&split.training)?;
                 let loss = self.loss(training.targets());
@@ -188,7 +190,7 @@ impl Prepared {
                 NativeLearner::new(model, loss, metric, &samples, &split)
             });
             let learner = learner.map_err(|error| self.of(at, error))?;
-            learners.push(Learning { learner, split, scales });
+            learners.push(Learning { learner, split, own, scales });
         }
         Ok(learners)
     }
@@ -267,9 +269,14 @@ impl Source {
         self.table().map(|read| read.table.scales(rows))
     }
 
-    fn samples(&self, scales: Option<&[Scale]>, indicators: bool) -> Result<Samples, LearnError> {
+    fn samples(
+        &self,
+        own: Option<&[Scale]>,
+        scales: Option<&[Scale]>,
+        indicators: bool,
+    ) -> Result<Samples, LearnError> {
         match &self.content {
-            Content::Table(read) => read.table.encode(scales, indicators),
+            Content::Table(read) => read.table.encode_filled(own, scales, indicators),
             Content::Samples(samples) => Ok(samples.clone()),
         }
     }

@@ -72,7 +72,7 @@ impl Ground<'_> {
         let (prepared, settings) = (self.prepared, self.prepared.settings());
         let method = Method::Planned(policy, trainer_name);
         let name = method.name();
-        let (benefit, spent) = self.benefits(store, policy)?;
+        let (benefit, spent) = self.benefits(store, methods::needs_benefits(policy))?;
         let budget = self.budget(store)?;
         if spent as usize >= budget {
             let needed = spent as usize;
@@ -199,10 +199,10 @@ impl Ground<'_> {
     fn benefits(
         &self,
         store: &mut Store,
-        policy: PolicyName,
+        are_needed: bool,
     ) -> Result<(BenefitGraph, u64), RunError> {
         let participants = self.prepared.participants();
-        if !methods::needs_benefits(policy) {
+        if !are_needed {
             return Ok((BenefitGraph::builder(participants).build(), 0));
         }
         let settings = self.prepared.settings();
@@ -220,11 +220,15 @@ impl Ground<'_> {
         Ok((benefit, each))
     }
 
-    /// Gradients that each participant may take with any method: what the file's own method
-    /// needs for its rounds and its estimate.
+    /// Gradients that each participant may take with any method: what the rounds need, and
+    /// the estimate if any method needs that.
     fn budget(&self, store: &mut Store) -> Result<usize, RunError> {
         let settings = self.prepared.settings();
-        let (_, spent) = self.benefits(store, settings.selection.policy)?;
+        let needs = |method: &Method| match method {
+            Method::Planned(policy, _) => methods::needs_benefits(*policy),
+            Method::Pooled => false,
+        };
+        let (_, spent) = self.benefits(store, settings.methods().iter().any(needs))?;
         let training = &settings.training;
         Ok(training.rounds * training.local_steps + spent as usize)
     }

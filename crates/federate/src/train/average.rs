@@ -203,13 +203,8 @@ impl Training for Rounds {
         }
         each(&mut turns, |(group, member)| member.round(federation, correction, group, steps))?;
         self.average(federation, exchange, &there, steps)?;
-        if self.pace.count(steps) {
-            each(&mut self.members, |member| {
-                let is_there = there[member.local.participant];
-                if is_there { member.local.look(federation) } else { Ok(()) }
-            })?;
-        }
-        Ok(())
+        let in_the_end = self.pace.count(steps);
+        each(&mut self.members, |member| member.local.look(federation, in_the_end))
     }
 
     fn kept(&self, participant: usize) -> Kept<'_> {

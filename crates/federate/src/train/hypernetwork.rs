@@ -129,7 +129,7 @@ impl Training for Rounds {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
-        let there = |a: &usize| exchange.is_there(*a) && !exchange.sends_garbage(*a);
+        let there = |a: &usize| exchange.is_there(*a) && !exchange.refuses(*a);
         let there: Vec<usize> = (0..federation.len()).filter(there).collect();
         for &participant in &there {
             let owner = &self.owners[participant];
@@ -146,6 +146,13 @@ impl Training for Rounds {
             (0..steps).try_for_each(|_| owner.step(federation, &there, trial, evaluations))
         })?;
         self.done += steps;
+        if self.done >= self.evaluations {
+            // Whoever missed a round is not at its last step yet.
+            each(&mut self.owners, |owner| {
+                let is_there = there.binary_search(&owner.together.owner()).is_ok();
+                if is_there { owner.look(federation) } else { Ok(()) }
+            })?;
+        }
         for &to in &there {
             let owner = &self.owners[to];
             if owner.has_others() {
@@ -201,6 +208,13 @@ impl Owner {
         }
     }
 
+    /// Looks at whatever was not looked at yet.
+    fn look(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+        let all = self.alone.iter_mut().chain([&mut self.together]);
+        all.filter(|personal| personal.unlooked > 0)
+            .try_for_each(|personal| personal.look(federation))
+    }
+
     /// What its validation data likes best.
     fn best(&self) -> &Personal {
         match &self.alone {
@@ -225,6 +239,8 @@ struct Personal {
     carried: Vec<u64>,
     stream: Stream,
     steps: usize,
+    /// Steps since its validation data last looked.
+    unlooked: usize,
 }
 
 impl Personal {
@@ -254,6 +270,7 @@ impl Personal {
             decay,
             stream,
             steps: 0,
+            unlooked: 0,
         }
     }
 
@@ -270,12 +287,15 @@ impl Personal {
     ) -> Result<(), FederateError> {
         self.step(federation, there)?;
         self.steps += 1;
-        if self.steps.is_multiple_of(LOOK) || is_last {
-            let owner = &mut self.members[0];
-            self.network.make(&self.ray, &mut owner.model[..federation.shared()]);
-            self.keeper.offer(federation, &owner.model, &self.carried)?;
-        }
-        Ok(())
+        self.unlooked += 1;
+        if self.steps.is_multiple_of(LOOK) || is_last { self.look(federation) } else { Ok(()) }
+    }
+
+    fn look(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+        self.unlooked = 0;
+        let owner = &mut self.members[0];
+        self.network.make(&self.ray, &mut owner.model[..federation.shared()]);
+        self.keeper.offer(federation, &owner.model, &self.carried)
     }
 
     /// A step on the ray now and then, on the weights else.

@@ -5,7 +5,7 @@ use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, shuffle};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Effort, Keeper};
+use super::{Effort, Keeper, LOOK};
 use crate::{FederateError, Federation};
 
 /// What a participant has while it trains.
@@ -19,6 +19,8 @@ pub struct Local {
     optimizer: Optimizer,
     decay: f32,
     batches: Batches,
+    /// Steps since its validation data last looked.
+    unlooked: usize,
     #[serde(skip)]
     gradient: Vec<f32>,
 }
@@ -33,6 +35,7 @@ impl Local {
             optimizer: Optimizer::new(rule, parameters.len()),
             decay,
             batches: Batches::new(federation, participant, effort.batch),
+            unlooked: 0,
             gradient: Vec::new(),
             carried: federation.own(participant),
             parameters,
@@ -58,11 +61,22 @@ impl Local {
         kernels::add_scaled(gradient, *decay, parameters);
         correct(gradient, parameters);
         optimizer.step(parameters, gradient);
+        self.unlooked += 1;
         Ok(())
     }
 
-    /// Lets its validation data look at the model as it is.
-    pub fn look(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+    /// Lets its validation data look at the model as it is, if it is time: after some steps,
+    /// and in the end at whatever it has not seen. That is its own affair, so it also looks
+    /// while it is out of reach.
+    pub fn look(
+        &mut self,
+        federation: &Federation<'_>,
+        in_the_end: bool,
+    ) -> Result<(), FederateError> {
+        if self.unlooked < LOOK && !(in_the_end && self.unlooked > 0) {
+            return Ok(());
+        }
+        self.unlooked = 0;
         self.keeper.offer(federation, &self.parameters, &self.carried)
     }
 

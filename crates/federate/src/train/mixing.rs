@@ -196,10 +196,8 @@ impl Training for Rounds {
         let steps = self.pace.next();
         self.each_of(&there, |mixer| mixer.round(federation, steps))?;
         self.mix(federation, exchange, &there)?;
-        if self.pace.count(steps) {
-            self.each_of(&there, |mixer| mixer.local.look(federation))?;
-        }
-        Ok(())
+        let in_the_end = self.pace.count(steps);
+        each(&mut self.mixers, |mixer| mixer.local.look(federation, in_the_end))
     }
 
     fn kept(&self, participant: usize) -> Kept<'_> {
@@ -370,7 +368,8 @@ impl Mixer {
             // worse came in round after round.
             let learner = federation.learner(self.local.participant);
             let own = learner.loss(Part::Validation, &self.local.parameters);
-            if learner.loss(Part::Validation, &there) > own {
+            let is_as_good = learner.loss(Part::Validation, &there) <= own;
+            if !is_as_good {
                 return false;
             }
         }

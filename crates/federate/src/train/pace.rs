@@ -1,22 +1,19 @@
-//! How a budget of steps is parted into rounds, and when validation data looks.
+//! How a budget of steps is parted into rounds.
 
 use serde::{Deserialize, Serialize};
-
-use super::LOOK;
 
 /// Rounds of equally many steps, the last perhaps of fewer.
 #[derive(Serialize, Deserialize)]
 pub struct Pace {
     local_steps: usize,
-    /// Steps in all, those that were made, and those before the last look.
+    /// Steps in all, and those that were made.
     steps: usize,
     done: usize,
-    looked: usize,
 }
 
 impl Pace {
     pub fn new(local_steps: usize, steps: usize) -> Self {
-        Self { local_steps: local_steps.max(1), steps, done: 0, looked: 0 }
+        Self { local_steps: local_steps.max(1), steps, done: 0 }
     }
 
     pub fn rounds(&self) -> usize {
@@ -32,13 +29,9 @@ impl Pace {
         self.local_steps.min(self.steps - self.done)
     }
 
-    /// Counts a round of so many steps; says whether it is time to look.
+    /// Counts a round of so many steps; says whether it was the last.
     pub fn count(&mut self, steps: usize) -> bool {
         self.done += steps;
-        let looks = self.done >= self.looked + LOOK || self.done >= self.steps;
-        if looks {
-            self.looked = self.done;
-        }
-        looks
+        self.done >= self.steps
     }
 }

@@ -7,6 +7,7 @@ use csv::ByteRecord;
 use super::{
     DataProblem,
     number::number,
+    plain,
     source::{DataRecords, Origin, check_width, column_names, text},
 };
 use crate::{FileError, Problem, graphs::open};
@@ -37,7 +38,7 @@ pub struct ColumnSurvey {
     pub name: String,
     /// How many rows have a value that does not look missing.
     pub values: usize,
-    /// The different values, if they are at most 20: in numeric order if all are numbers.
+    /// The different values, whole numbers without zeros behind a point, if they are at most 20: in numeric order if all are numbers.
     pub distinct: Option<Vec<String>>,
     /// Are all values numbers? (Of no values, all are.)
     pub numbers: bool,
@@ -127,6 +128,7 @@ impl Looks {
         }
         self.values += 1;
         self.numbers &= number(value).is_ok();
+        let value = plain(value);
         if let Some(distinct) = &mut self.distinct
             && !distinct.contains(value)
         {

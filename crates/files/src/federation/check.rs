@@ -11,7 +11,7 @@ use super::{
     FederationProblem,
     settings::{EstimatorName, Method, MetricName, Settings, TaskKind, written},
 };
-use crate::{FileError, MOST_PARTICIPANTS, Problem};
+use crate::{FileError, MOST_PARTICIPANTS, Problem, data::plain};
 
 /// Reads a text; unknown keys and words are refused.
 pub fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
@@ -251,6 +251,12 @@ impl Checker<'_> {
         if given != settings.benefit.file.is_some() {
             return Err(self.error(&[Key("benefit")], FederationProblem::GivenFile));
         }
+        let idle = given && settings.benefit.threshold.is_some();
+        self.range(
+            &[Key("benefit"), Key("threshold")],
+            !idle,
+            "left out where benefits are given",
+        )?;
         Ok(())
     }
 
@@ -260,7 +266,7 @@ impl Checker<'_> {
         let Settings { data, task, compare, .. } = self.settings;
         let once = |steps: &[Step<'_>], key: &str, texts: &[String]| {
             let mut seen = BTreeSet::new();
-            match texts.iter().find(|text| !seen.insert(*text)) {
+            match texts.iter().find(|text| !seen.insert(plain(text))) {
                 None => Ok(()),
                 Some(text) => {
                     let (key, text) = (key.to_owned(), text.clone());
@@ -276,6 +282,18 @@ impl Checker<'_> {
         once(&[Key("data"), Key("ignore")], "ignore", &data.ignore)?;
         for (column, names) in &data.categories {
             once(&[Key("data"), Key("categories"), Key(column)], column, names)?;
+        }
+        let means_missing = |column: Option<&String>, texts: &[String]| {
+            let further = column.and_then(|column| data.missing_in.get(column));
+            let mut missing = data.missing.iter().chain(further.into_iter().flatten());
+            missing.any(|text| texts.iter().any(|other| plain(other) == plain(text)))
+        };
+        let wanted = "of other texts than those that mean missing";
+        let mixed = means_missing(task.target.as_ref(), &classes);
+        self.range(&[Key("task"), Key("classes")], !mixed, wanted)?;
+        for (column, names) in &data.categories {
+            let mixed = means_missing(Some(column), names);
+            self.range(&[Key("data"), Key("categories"), Key(column)], !mixed, wanted)?;
         }
         if let Some(target) = &task.target {
             for (key, list) in
