@@ -47,6 +47,27 @@ fn opposite_tasks_do_not_help_and_equal_ones_help_equally() {
     }
 }
 
+/// With batches they take as many gradients, of fewer samples, and find the same.
+#[test]
+fn batches_are_enough_to_tell_opposites() {
+    let competing = Setting::Strong.competing();
+    let data = Setting::Strong.synthetic().learners(22, 20, 100).expect("enough samples");
+    let partners: Vec<Vec<usize>> = (0..8).map(|to: usize| vec![to ^ 1]).collect();
+    let batch = Some(200);
+    let estimators: [Box<dyn Estimator>; 3] = [
+        Box::new(Mixture { batch, ..Mixture::default() }),
+        Box::new(Measured { batch, ..Measured::default() }),
+        Box::new(JointHypernetwork { batch, ..JointHypernetwork::default() }),
+    ];
+    for estimator in estimators {
+        let benefit = estimate(&*estimator, &competing, &data, 22);
+        assert_eq!(helpers(&benefit), partners, "{}", estimator.name());
+    }
+    let batched = estimate(&Mixture { batch, ..Mixture::default() }, &competing, &data, 22);
+    let whole = estimate(&Mixture::default(), &competing, &data, 22);
+    assert_ne!(batched, whole, "batches are used");
+}
+
 #[test]
 fn the_large_help_the_small_in_equal_parts() {
     let competing = Setting::Weak.competing();

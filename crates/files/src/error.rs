@@ -7,7 +7,7 @@ use std::{
 
 use fedcompetitors_graphs::{GraphError, shown};
 
-use crate::{CatalogueProblem, DataProblem, FederationProblem};
+use crate::{CatalogueProblem, Cifar10Problem, DataProblem, FederationProblem};
 
 /// A file that cannot be used: which one, where, why.
 #[derive(Debug)]
@@ -141,6 +141,9 @@ pub enum Problem {
     /// A catalogue names something that cannot be fetched.
     #[error(transparent)]
     Catalogue(#[from] CatalogueProblem),
+    /// Not a file of CIFAR-10.
+    #[error(transparent)]
+    Cifar10(#[from] Cifar10Problem),
     /// A participant's data cannot be used.
     #[error("{}{problem}", of_participant(.participant.as_deref()))]
     Data {
@@ -255,6 +258,7 @@ impl FileError {
             Problem::Sets { .. } => "a certificate holds one set for each participant of the plan".into(),
             Problem::Data { problem, .. } => problem.hint(),
             Problem::Catalogue(problem) => problem.hint().into(),
+            Problem::Cifar10(problem) => problem.hint(),
         }
     }
 }

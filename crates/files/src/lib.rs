@@ -10,6 +10,7 @@
 //! | participants | text, one name a line; fixes the order |
 //! | federation | TOML, see [`federation::Settings`] |
 //! | data | CSV, plain or compressed with gzip, with a line of names or without, read by [`DataRules`] |
+//! | CIFAR-10 | its official binary files |
 //! | plan | JSON, `fedcompetitors-plan/1` |
 //! | certificate | JSON, `fedcompetitors-certificate/1` |
 //! | catalogue of data sets | JSON, `fedcompetitors-catalogue/1` |
@@ -18,6 +19,7 @@
 
 mod catalogue;
 mod certificate;
+mod cifar10;
 mod data;
 mod error;
 pub mod federation;
@@ -33,6 +35,7 @@ pub use catalogue::{
     parse_catalogue, read_catalogue, write_catalogue,
 };
 pub use certificate::{parse_certificate, read_certificate, write_certificate};
+pub use cifar10::{CIFAR10_CLASSES, Cifar10Problem, read_cifar10};
 pub use data::{
     ColumnSurvey, DataProblem, DataRules, Incomplete, ReadTable, Survey, TargetMeaning,
     parse_survey, parse_table, read_table, survey,

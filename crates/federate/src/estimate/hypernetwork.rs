@@ -10,7 +10,7 @@ use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, kernels, simplex};
 use super::{Estimator, Search, graph};
 use crate::{
     FederateError, Federation,
-    train::{Headed, VARIATION, each},
+    train::{Batches, Headed, VARIATION, each},
 };
 
 /// The joint Pareto hypernetwork.
@@ -30,6 +30,8 @@ pub struct JointHypernetwork {
     pub pull: f32,
     /// Entries below this are no benefit.
     pub threshold: f64,
+    /// Samples for each gradient of a step; all of them if it is not said.
+    pub batch: Option<usize>,
 }
 
 impl Default for JointHypernetwork {
@@ -42,6 +44,7 @@ impl Default for JointHypernetwork {
             ray_steps: 50,
             pull: 1.4,
             threshold: 0.1,
+            batch: None,
         }
     }
 }
@@ -98,6 +101,9 @@ impl JointHypernetwork {
         let mut network = Hypernetwork::new(count, self.hidden, shared, self.rule, &mut stream);
         let mut members: Vec<Headed> =
             (0..count).map(|participant| Headed::new(federation, participant, self.rule)).collect();
+        let batches =
+            (0..count).map(|participant| Batches::new(federation, participant, self.batch));
+        let mut batches: Vec<Batches> = batches.collect();
         network.start_from(&members[0].model[..shared], VARIATION);
         let mut rays = federation.stream("rays", 0);
         let mut parameters = vec![0.0; shared];
@@ -105,9 +111,10 @@ impl JointHypernetwork {
         for step in 0..self.steps {
             let ray = simplex::dirichlet(count, self.concentration, &mut rays);
             network.make(&ray, &mut parameters);
-            each(&mut members, |member| {
+            let mut turns: Vec<_> = members.iter_mut().zip(&mut batches).collect();
+            each(&mut turns, |(member, batches)| {
                 member.model[..shared].copy_from_slice(&parameters);
-                member.gradient(federation, Part::Training, Batch::All)?;
+                member.gradient(federation, Part::Training, batches.next())?;
                 member.step_head(shared);
                 Ok(())
             })?;

@@ -7,7 +7,7 @@ use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
 use super::{Estimator, candidates, graph};
 use crate::{
     FederateError, Federation,
-    train::{Keeper, LOOK, by_samples},
+    train::{Batches, Keeper, LOOK, by_samples},
 };
 
 /// The measured gain, as a part of the loss alone.
@@ -19,11 +19,14 @@ pub struct Measured {
     pub rule: Rule,
     /// Gains below this are none.
     pub threshold: f64,
+    /// Samples for each gradient; all of them if it is not said.
+    pub batch: Option<usize>,
 }
 
 impl Default for Measured {
     fn default() -> Self {
-        Self { steps: 400, rule: Rule::Adam { rate: 0.03, decay: 0.001 }, threshold: 0.02 }
+        let rule = Rule::Adam { rate: 0.03, decay: 0.001 };
+        Self { steps: 400, rule, threshold: 0.02, batch: None }
     }
 }
 
@@ -55,6 +58,8 @@ impl Measured {
         let shared = federation.shared();
         let parts = by_samples(federation, members);
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
+        let batches = members.iter().map(|&member| Batches::new(federation, member, self.batch));
+        let mut batches: Vec<Batches> = batches.collect();
         let mut optimizer = Optimizer::new(self.rule, models[0].len());
         let mut keeper = Keeper::new(members[0], &models[0]);
         for step in 1..=self.steps {
@@ -63,7 +68,8 @@ impl Measured {
             for (at, (&member, &part)) in members.iter().zip(&parts).enumerate() {
                 models[at][..shared].copy_from_slice(&common);
                 let mut gradient = vec![0.0; models[at].len()];
-                federation.gradient(member, Part::Training, &models[at], &mut gradient)?;
+                let (part_of_data, batch) = (Part::Training, batches[at].next());
+                federation.gradient_on(member, part_of_data, batch, &models[at], &mut gradient)?;
                 kernels::add_scaled(&mut sum[..shared], part, &gradient[..shared]);
                 if at == 0 {
                     sum[shared..].copy_from_slice(&gradient[shared..]);

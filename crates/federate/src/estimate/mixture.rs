@@ -9,7 +9,7 @@ use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
 
 use super::{Estimator, Search, graph};
-use crate::{FederateError, Federation};
+use crate::{FederateError, Federation, train::Batches};
 
 /// The mixture estimator.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Mixture {
     /// A helper whose weight falls below this part of what its samples alone would give it
     /// is no help: data that helps keeps its share, data that harms loses it.
     pub threshold: f64,
+    /// Samples for each gradient of a probe; all of them if it is not said.
+    pub batch: Option<usize>,
 }
 
 impl Default for Mixture {
@@ -35,6 +37,7 @@ impl Default for Mixture {
             search_steps: 30,
             pull: 1.0,
             threshold: 0.2,
+            batch: None,
         }
     }
 }
@@ -64,9 +67,11 @@ impl Mixture {
     ) -> Result<Vec<f32>, FederateError> {
         let mut model = federation.initial(participant);
         let mut optimizer = Optimizer::new(self.rule, model.len());
+        let mut batches = Batches::new(federation, participant, self.batch);
         let mut gradient = vec![0.0; model.len()];
         for _ in 0..self.probe_steps {
-            federation.gradient(participant, Part::Training, &model, &mut gradient)?;
+            let (part, batch) = (Part::Training, batches.next());
+            federation.gradient_on(participant, part, batch, &model, &mut gradient)?;
             optimizer.step(&mut model, &gradient);
         }
         Ok(model)

@@ -25,20 +25,24 @@ const SEARCH: Duration = Duration::from_secs(60);
 
 /// The estimator, which needs the benefits themselves if they are given.
 pub fn estimator(settings: &Settings, given: Option<BenefitGraph>) -> Box<dyn Estimator> {
-    let threshold = settings.benefit.threshold;
+    let (threshold, batch) = (settings.benefit.threshold, settings.training.batch);
     match (settings.benefit.estimator, given) {
         (EstimatorName::Given, Some(benefit)) => Box::new(Given(benefit)),
         (EstimatorName::Hypernetwork, _) => {
             let usual = JointHypernetwork::default();
-            Box::new(JointHypernetwork { threshold: threshold.unwrap_or(usual.threshold), ..usual })
+            Box::new(JointHypernetwork {
+                threshold: threshold.unwrap_or(usual.threshold),
+                batch,
+                ..usual
+            })
         }
         (EstimatorName::Measured, _) => {
             let usual = Measured::default();
-            Box::new(Measured { threshold: threshold.unwrap_or(usual.threshold), ..usual })
+            Box::new(Measured { threshold: threshold.unwrap_or(usual.threshold), batch, ..usual })
         }
         (EstimatorName::Mixture | EstimatorName::Given, _) => {
             let usual = Mixture::default();
-            Box::new(Mixture { threshold: threshold.unwrap_or(usual.threshold), ..usual })
+            Box::new(Mixture { threshold: threshold.unwrap_or(usual.threshold), batch, ..usual })
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::{VARIATION, by_samples};
 pub(crate) use keeper::Keeper;
-pub(crate) use local::each;
+pub(crate) use local::{Batches, each};
 pub use mixing::{Mixed, Mixing, Weights};
 
 /// How far to go and how fast.
