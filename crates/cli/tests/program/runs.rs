@@ -107,14 +107,16 @@ fn threads_and_restarts_change_nothing() {
     };
     assert_eq!(run("1"), run("2"));
     // A run that is complete stays as it is.
-    let before = left_behind(&desk, "run1");
+    let database = || fs::read(desk.path("run1/run.sqlite")).expect("a database");
+    let before = (left_behind(&desk, "run1"), database());
     let again = desk.run(&["run", "small.toml", "--out", "run1", "--resume"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
-    assert_eq!(left_behind(&desk, "run1"), before);
+    assert!((left_behind(&desk, "run1"), database()) == before);
     insta::assert_snapshot!(text(&desk.run(&["run", "small.toml", "--out", "run1"]).stderr), @r"
     error: run1 already holds a run
     hint: go on with it by --resume, or choose another folder with --out
     ");
+    assert!(database() == before.1, "nor does a run that is refused change it");
 }
 
 /// Killed without warning at a hundred instants spread over its whole life, a run goes on

@@ -70,8 +70,10 @@ pub fn run(prepared: &Prepared, options: &Options<'_>) -> Result<(), RunError> {
     let mut store = Store::open(options.folder)?;
     begin_or_check(&mut store, prepared, options)?;
     if store.said("status")?.as_deref() != Some("running") {
-        return Ok(());
+        // Where somebody was reading as it ended, it is not one file yet.
+        return store.become_one_file(Duration::ZERO);
     }
+    store.go_on()?;
     let settings = prepared.settings();
     let methods = settings.methods();
     let seeds: Vec<u64> = (settings.seed..).take(settings.repeats as usize).collect();

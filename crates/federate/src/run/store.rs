@@ -3,19 +3,24 @@
 //! Everything is written in transactions that end at a stage or at a round, so a run that
 //! is killed at any instant finds itself as it was at such a moment.
 
+#[cfg(test)]
+mod tests;
+mod trainings;
+
 use std::{
     fs::{File, TryLockError},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use fedcompetitors_files::remove_leftovers;
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
-use sha2::{Digest, Sha256};
 
-use super::{RunError, methods::Flow};
-use crate::exchange::{Incident, Transfer};
+use super::RunError;
+pub use trainings::{Checkpoint, Figure, Happened, NewTraining, StoredModel, StoredTraining};
 
 /// Says that a database is ours: `FedC`.
 const APPLICATION: i32 = 0x4665_6443;
@@ -31,6 +36,9 @@ pub const DATABASE: &str = "run.sqlite";
 /// The name of the file that whoever writes there has locked.
 const LOCK: &str = "run.lock";
 
+/// How long a run that is complete waits for those who read it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// An open run directory.
 #[derive(Debug)]
 pub struct Store {
@@ -38,80 +46,6 @@ pub struct Store {
     connection: Connection,
     /// Held for as long as the store is open for writing.
     _lock: Option<File>,
-}
-
-/// A method with a seed, as it stands in the store.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredTraining {
-    /// Its number.
-    pub id: i64,
-    /// The seed.
-    pub seed: u64,
-    /// The method's name.
-    pub method: String,
-    /// How many rounds it takes.
-    pub rounds: usize,
-    /// Gradients of each participant; nothing until it is done.
-    pub gradients: Option<u64>,
-}
-
-/// Where a training was when it was last saved.
-#[derive(Debug)]
-pub struct Checkpoint {
-    /// Rounds that were done.
-    pub round: usize,
-    /// Gradients that were taken.
-    pub gradients: u64,
-    /// The training.
-    pub state: Vec<u8>,
-    /// The door.
-    pub exchange: Vec<u8>,
-}
-
-/// A figure of a participant's model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// Whose.
-    pub participant: usize,
-    /// After which round.
-    pub round: usize,
-    /// On which part of its data.
-    pub split: &'static str,
-    /// What was measured.
-    pub metric: &'static str,
-    /// The value, where it is defined.
-    pub value: Option<f64>,
-}
-
-/// A participant's model in the end.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredModel {
-    /// Its file in the run directory, where it has one.
-    pub file: Option<String>,
-    /// The SHA-256 of its parameters.
-    pub hash: String,
-    /// Whose data it carries.
-    pub provenance: Vec<usize>,
-    /// From whom it has learned, itself included, with the part of each.
-    pub parts: Vec<(usize, f32)>,
-}
-
-/// What a training is before its first round.
-#[derive(Debug)]
-pub struct NewTraining {
-    pub seed: u64,
-    pub method: String,
-    pub policy: String,
-    pub trainer: String,
-    pub estimator: Option<String>,
-    pub rounds: usize,
-    pub certificate: String,
-    /// helper, helped
-    pub usage: Vec<(usize, usize)>,
-    /// helper, helped, reason
-    pub refusals: Vec<(usize, usize, String)>,
-    /// source, statement, competing pairs
-    pub flows: Vec<Flow>,
 }
 
 impl Store {
@@ -139,15 +73,15 @@ impl Store {
         let path = folder.join(DATABASE);
         let connection = Connection::open(&path).map_err(|error| stored(&path, error))?;
         let store = Self { path, connection, _lock: Some(lock) };
+        store.run("PRAGMA synchronous = FULL;")?;
         if store.is_new()? {
-            store.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+            store.go_on()?;
             store.run(&format!(
                 "BEGIN IMMEDIATE; {SCHEMA}
                  PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
             ))?;
         } else {
             store.check()?;
-            store.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
         }
         store.run("PRAGMA foreign_keys = ON;")?;
         Ok(store)
@@ -164,7 +98,15 @@ impl Store {
             Connection::open_with_flags(&path, flags).map_err(|error| stored(&path, error))?;
         let store = Self { path, connection, _lock: None };
         store.check()?;
+        // The first SELECT chooses the moment: all that is read is of that one.
+        store.run("BEGIN; SELECT count(*) FROM run;")?;
         Ok(store)
+    }
+
+    /// Gets ready to write beside readers. Not before it is known that the run goes on: one
+    /// that is complete stays the one plain file that it is.
+    pub fn go_on(&self) -> Result<(), RunError> {
+        self.run("PRAGMA journal_mode = WAL;")
     }
 
     /// Is there nothing yet? Whoever was killed while it made its database has left an empty
@@ -357,206 +299,30 @@ impl Store {
         })
     }
 
-    /// The training of a method with a seed.
-    pub fn training(&self, seed: u64, method: &str) -> Result<Option<StoredTraining>, RunError> {
-        let all = self.trainings()?;
-        Ok(all.into_iter().find(|one| one.seed == seed && one.method == method))
-    }
-
-    /// All trainings that were begun, in order.
-    pub fn trainings(&self) -> Result<Vec<StoredTraining>, RunError> {
-        self.rows(
-            "SELECT id, seed, method, rounds, gradients FROM trainings ORDER BY id",
-            [],
-            |row| {
-                Ok(StoredTraining {
-                    id: row.get(0)?,
-                    seed: row.get(1)?,
-                    method: row.get(2)?,
-                    rounds: row.get(3)?,
-                    gradients: row.get(4)?,
-                })
-            },
-        )
-    }
-
-    /// Begins a training; returns its number.
-    pub fn begin_training(&mut self, new: &NewTraining) -> Result<i64, RunError> {
-        self.change(|transaction| {
-            transaction.execute(
-                "INSERT INTO trainings (seed, method, policy, trainer, estimator, rounds, certificate)
-                 VALUES (?, ?, ?, ?, ?, ?, ?)",
-                params![
-                    new.seed,
-                    new.method,
-                    new.policy,
-                    new.trainer,
-                    new.estimator,
-                    new.rounds,
-                    new.certificate
-                ],
-            )?;
-            let id = transaction.last_insert_rowid();
-            let mut insert = transaction.prepare("INSERT INTO usage VALUES (?, ?, ?)")?;
-            for (helper, helped) in &new.usage {
-                insert.execute(params![id, helper, helped])?;
-            }
-            let mut insert = transaction.prepare("INSERT INTO refusals VALUES (?, ?, ?, ?)")?;
-            for (helper, helped, reason) in &new.refusals {
-                insert.execute(params![id, helper, helped, reason])?;
-            }
-            let mut insert = transaction.prepare("INSERT INTO flows VALUES (?, ?, ?, ?)")?;
-            for (source, statement, pairs) in &new.flows {
-                insert.execute(params![id, source, statement, json(pairs)])?;
-            }
-            Ok(id)
-        })
-    }
-
-    /// Where a training is to go on.
-    pub fn checkpoint(&self, training: i64) -> Result<Option<Checkpoint>, RunError> {
-        let found = self
-            .connection
-            .query_row(
-                "SELECT round, gradients, state, exchange, hash FROM checkpoints WHERE training = ?",
-                [training],
-                |row| {
-                    let (round, gradients) = (row.get(0)?, row.get(1)?);
-                    let (state, exchange) = (row.get(2)?, row.get(3)?);
-                    let hash: Vec<u8> = row.get(4)?;
-                    Ok((Checkpoint { round, gradients, state, exchange }, hash))
-                },
-            )
-            .optional()
-            .map_err(|error| self.stored(error))?;
-        match found {
-            None => Ok(None),
-            Some((checkpoint, hash)) if checkpoint.hash() == hash => Ok(Some(checkpoint)),
-            Some((checkpoint, _)) => {
-                let round = checkpoint.round;
-                Err(self.damaged(format!("the checkpoint of round {round} was changed")))
-            }
-        }
-    }
-
-    /// Keeps what has happened since the last time and where to go on, in one change.
-    pub fn add_rounds(
-        &mut self,
-        training: i64,
-        happened: &Happened,
-        checkpoint: &Checkpoint,
-        seconds: f64,
-    ) -> Result<(), RunError> {
-        self.change(|transaction| {
-            happened.insert(transaction, training)?;
-            transaction.execute(
-                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)",
-                params![
-                    training,
-                    checkpoint.round,
-                    checkpoint.gradients,
-                    checkpoint.state,
-                    checkpoint.exchange,
-                    checkpoint.hash()
-                ],
-            )?;
-            add_seconds(transaction, training, seconds)
-        })
-    }
-
-    /// Ends a training: the last that happened, the gradients that each participant took,
-    /// and everybody's model.
-    pub fn end_training(
-        &mut self,
-        training: i64,
-        happened: &Happened,
-        gradients: u64,
-        models: &[StoredModel],
-        seconds: f64,
-    ) -> Result<(), RunError> {
-        self.change(|transaction| {
-            happened.insert(transaction, training)?;
-            let mut insert = transaction.prepare("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)")?;
-            for (participant, model) in models.iter().enumerate() {
-                let StoredModel { file, hash, provenance, parts } = model;
-                let (provenance, parts) = (json(provenance), json(parts));
-                insert.execute(params![training, participant, file, hash, provenance, parts])?;
-            }
-            transaction.execute(
-                "UPDATE trainings SET gradients = ? WHERE id = ?",
-                params![gradients, training],
-            )?;
-            transaction.execute("DELETE FROM checkpoints WHERE training = ?", [training])?;
-            add_seconds(transaction, training, seconds)
-        })
-    }
-
-    /// Ends the run: from now on the database is one file.
+    /// Ends the run: from now on the database is one file, unless somebody reads it.
     pub fn finish(&mut self, status: &str) -> Result<(), RunError> {
         self.say("status", status)?;
-        self.run("PRAGMA journal_mode = DELETE;")
+        self.become_one_file(PATIENCE)
     }
-}
 
-/// What has happened in some rounds.
-#[derive(Debug, Default)]
-pub struct Happened {
-    pub figures: Vec<Figure>,
-    pub transfers: Vec<Transfer>,
-    pub incidents: Vec<Incident>,
-}
-
-impl Happened {
-    fn insert(&self, transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
-        let mut insert =
-            transaction.prepare_cached("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)")?;
-        for figure in &self.figures {
-            let Figure { participant, round, split, metric, value } = figure;
-            insert.execute(params![training, participant, round, split, metric, value])?;
+    /// Makes the database one plain file. Whoever reads it for longer than this prevents that,
+    /// which does no harm: all is kept, and the next one who opens it to write tries again.
+    pub fn become_one_file(&self, patience: Duration) -> Result<(), RunError> {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+        let start = Instant::now();
+        loop {
+            match self.connection.execute_batch("PRAGMA journal_mode = DELETE;") {
+                Err(error)
+                    if matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked)) =>
+                {
+                    if start.elapsed() >= patience {
+                        return Ok(());
+                    }
+                    thread::sleep(Duration::from_millis(20));
+                }
+                result => return result.map_err(|error| self.stored(error)),
+            }
         }
-        let mut insert = transaction
-            .prepare_cached("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        for transfer in &self.transfers {
-            insert.execute(params![
-                training,
-                transfer.entry,
-                transfer.round,
-                transfer.from,
-                transfer.to,
-                transfer.content.name(),
-                json(&transfer.made_of),
-                json(&transfer.provenance),
-                transfer.bytes,
-                hex(&transfer.hash)
-            ])?;
-        }
-        let mut insert = transaction.prepare_cached(
-            "INSERT INTO incidents (training, round, participant, kind) VALUES (?, ?, ?, ?)",
-        )?;
-        for incident in &self.incidents {
-            let Incident { round, participant, kind } = incident;
-            insert.execute(params![training, round, participant, kind.name()])?;
-        }
-        Ok(())
-    }
-}
-
-fn add_seconds(transaction: &Transaction<'_>, training: i64, seconds: f64) -> rusqlite::Result<()> {
-    transaction.execute(
-        "INSERT INTO seconds VALUES (?1, ?2)
-         ON CONFLICT (training) DO UPDATE SET seconds = seconds + ?2",
-        params![training, seconds],
-    )?;
-    Ok(())
-}
-
-impl Checkpoint {
-    fn hash(&self) -> Vec<u8> {
-        let mut hasher = Sha256::new();
-        hasher.update((self.state.len() as u64).to_le_bytes());
-        hasher.update(&self.state);
-        hasher.update(&self.exchange);
-        hasher.finalize().to_vec()
     }
 }
 

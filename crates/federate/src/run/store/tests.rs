@@ -1,0 +1,56 @@
+//! The store beside its readers.
+
+use std::path::PathBuf;
+
+use super::*;
+
+fn one_file(folder: &Path) -> bool {
+    // The 19th byte of the file says how it is written: 1 beside a journal, 2 with a log.
+    let bytes = std::fs::read(folder.join(DATABASE)).expect("a database");
+    bytes[18] == 1 && !folder.join("run.sqlite-wal").exists()
+}
+
+fn begun() -> (tempfile::TempDir, PathBuf, Store) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run");
+    let mut store = Store::open(&path).expect("opened");
+    store.say("status", "running").expect("said");
+    (folder, path, store)
+}
+
+#[test]
+fn whoever_reads_sees_one_moment() {
+    let (_folder, path, mut store) = begun();
+    let reader = Store::read(&path).expect("read");
+    store.say("status", "complete").expect("said");
+    assert_eq!(reader.said("status").expect("read").as_deref(), Some("running"));
+    let later = Store::read(&path).expect("read");
+    assert_eq!(later.said("status").expect("read").as_deref(), Some("complete"));
+}
+
+#[test]
+fn a_run_ends_while_somebody_reads_it() {
+    let (_folder, path, mut store) = begun();
+    let reader = Store::read(&path).expect("read");
+    store.finish("complete").expect("it ends");
+    drop(store);
+    drop(reader);
+    assert!(!one_file(&path));
+    let again = Store::open(&path).expect("opened");
+    assert_eq!(again.said("status").expect("read").as_deref(), Some("complete"));
+    again.become_one_file(Duration::ZERO).expect("it becomes one");
+    assert!(one_file(&path));
+}
+
+/// A look with the intent to write changes nothing where the run is complete.
+#[test]
+fn a_complete_run_stays_one_file() {
+    let (_folder, path, mut store) = begun();
+    assert!(!one_file(&path), "beside readers");
+    store.finish("complete").expect("it ends");
+    drop(store);
+    assert!(one_file(&path));
+    let before = std::fs::read(path.join(DATABASE)).expect("a database");
+    drop(Store::open(&path).expect("opened"));
+    assert_eq!(std::fs::read(path.join(DATABASE)).expect("a database"), before);
+}
