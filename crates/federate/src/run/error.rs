@@ -87,6 +87,16 @@ pub enum RunError {
         /// With what else.
         what: String,
     },
+    /// What is to be gone on with was begun by another version of the program.
+    #[error("{} was begun by {}, and this is {now}", shown(&.folder.display().to_string()), shown(.then))]
+    Version {
+        /// Where.
+        folder: PathBuf,
+        /// By which.
+        then: String,
+        /// Which one this is.
+        now: String,
+    },
 }
 
 fn of(training: Option<&str>) -> String {
@@ -131,6 +141,10 @@ impl RunError {
             }
             Self::Differs { .. } => {
                 "restore what it was begun with, or choose another folder with --out".into()
+            }
+            Self::Version { .. } => {
+                "go on with the version that began it, or run anew with --out and another folder"
+                    .into()
             }
         }
     }

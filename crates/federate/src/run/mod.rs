@@ -21,7 +21,7 @@ use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Refusal};
 use fedcompetitors_learn::Part;
 use sha2::{Digest, Sha256};
 
-use crate::faults::Faults;
+use crate::{faults::Faults, saved};
 use store::{Store, hex};
 use training::Ground;
 
@@ -72,6 +72,12 @@ pub fn run(prepared: &Prepared, options: &Options<'_>) -> Result<(), RunError> {
     if store.said("status")?.as_deref() != Some("running") {
         // Where somebody was reading as it ended, it is not one file yet.
         return store.become_one_file(Duration::ZERO);
+    }
+    // Whoever only looks at what is complete may be of any version.
+    let (then, now) = (store.said("program")?, program());
+    if then.as_ref() != Some(&now) {
+        let then = then.unwrap_or("an unknown version".into());
+        return Err(RunError::Version { folder: options.folder.to_owned(), then, now });
     }
     store.go_on()?;
     let settings = prepared.settings();
@@ -153,12 +159,18 @@ fn begin_or_check(
             ("benefits", &benefits),
             ("competing", &competing_hash(prepared.competing())),
             ("metric", prepared.metric().name()),
-            ("program", env!("CARGO_PKG_VERSION")),
+            ("program", &program()),
             ("status", "running"),
         ],
         prepared.competing(),
         &sources,
     )
+}
+
+/// The version of the program, and of the states that it saves: another one would go on to
+/// other bytes, or read states as what they are not.
+fn program() -> String {
+    format!("version {} with checkpoints {}", env!("CARGO_PKG_VERSION"), saved::VERSION)
 }
 
 fn competing_hash(competing: &CompetingGraph) -> String {

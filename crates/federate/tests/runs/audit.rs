@@ -1,81 +1,14 @@
 //! The audit against naive accounts and against whoever tampers with the record.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeSet, fs};
 
-use fedcompetitors_federate::run::{Audit, Finding, Options, Prepared, RunError, audit, run};
-use fedcompetitors_files::parse_federation;
+use fedcompetitors_federate::run::{Audit, Finding, audit};
 use fedcompetitors_graphs::random::Stream;
 use rusqlite::{Connection, params};
 
-const FEDERATION: &str = r#"
-name = "audited"
-[training]
-rounds = 4
-local-steps = 2
-[[participants]]
-name = "A"
-generate = { samples = 30 }
-competes-with = ["C"]
-[[participants]]
-name = "B"
-generate = { samples = 30 }
-[[participants]]
-name = "C"
-generate = { samples = 30 }
-[[participants]]
-name = "D"
-generate = { samples = 30 }
-[[participants]]
-name = "E"
-generate = { samples = 30 }
-competes-with = ["D"]
-"#;
-
-/// A run in a folder of its own.
-struct Case(tempfile::TempDir);
+use super::{Case, FEDERATION};
 
 impl Case {
-    fn new(text: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let case = Self(folder);
-        case.run(text).expect("it runs");
-        case
-    }
-
-    fn path(&self) -> PathBuf {
-        self.0.path().join("run")
-    }
-
-    fn run(&self, text: &str) -> Result<(), RunError> {
-        let federation = parse_federation(Path::new("audited.toml"), text)?;
-        let prepared = Prepared::read(federation, Path::new("."))?;
-        run(
-            &prepared,
-            &Options {
-                folder: &self.path(),
-                resume: false,
-                faults: None,
-                given: None,
-                checkpoint: Duration::ZERO,
-                explain: &|_| "a reason".into(),
-                progress: &|_| {},
-            },
-        )
-    }
-
-    /// Changes the record as only a cheat would.
-    fn tamper(&self, statements: &str) {
-        let database = Connection::open(self.path().join("run.sqlite")).expect("a database");
-        database
-            .execute_batch(&format!("PRAGMA foreign_keys = OFF; {statements}"))
-            .expect("a change");
-    }
-
     fn audit(&self) -> Audit {
         audit(&self.path()).expect("it can be read")
     }
