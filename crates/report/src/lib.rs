@@ -23,7 +23,7 @@ pub use data::{DataLine, data_text};
 pub use experiment::{ExperimentRow, ExperimentTable};
 pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};
-pub use plan::{PlanSummary, plan_text, refusals_text};
+pub use plan::{PlanSummary, plan_text, refusals_text, unproven_text};
 pub use proof::{certificate_text, leak_text};
 pub use run::{RunMethod, RunParticipant, RunReport};
 pub use what_if::{Effect, Price, Worth, effects_text, prices_text};

@@ -93,6 +93,17 @@ pub(crate) fn is_proven(welfare: f64, upper_bound: f64) -> bool {
     upper_bound <= welfare * (1.0 + 1e-6) && number(upper_bound) == number(welfare)
 }
 
+/// How far from the best a plan may be; nothing, if it is proven to be the best.
+pub fn unproven_text(welfare: f64, upper_bound: f64) -> Option<String> {
+    // Rounded up: it is a promise.
+    let missing = (1000.0 * (1.0 - welfare / upper_bound)).ceil() / 10.0;
+    (!is_proven(welfare, upper_bound)).then(|| {
+        format!(
+            "the plan is within {missing:.1} % of the best; the search was cut off by the clock"
+        )
+    })
+}
+
 /// How much better a plan could be.
 fn bound_text(welfare: f64, upper_bound: f64) -> String {
     if is_proven(welfare, upper_bound) {
@@ -192,4 +203,19 @@ pub fn refusals_text(
         table.row(vec![edge, number(refusal.benefit), because]);
     }
     if any { table.render() } else { "Nothing is refused.\n".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_proven_needs_no_word() {
+        assert_eq!(unproven_text(0.0, 0.0), None);
+        assert_eq!(unproven_text(2.5, 2.5), None);
+        let text = unproven_text(2.0, 2.001).expect("it is not proven");
+        assert!(text.starts_with("the plan is within 0.1 % of the best"), "{text}");
+        let text = unproven_text(0.0, 1.0).expect("it is not proven");
+        assert!(text.starts_with("the plan is within 100.0 % of the best"), "{text}");
+    }
 }

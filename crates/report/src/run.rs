@@ -26,6 +26,8 @@ pub struct RunReport {
     pub methods: Vec<RunMethod>,
     /// What everybody should know of what flows, in whole sentences.
     pub flows: Vec<String>,
+    /// What there is to say of how good the plans are, in whole sentences.
+    pub plans: Vec<String>,
     /// Who was missing or sent garbage, in whole sentences.
     pub incidents: Vec<String>,
     /// Edges that would have been useful and were refused, in whole sentences.
@@ -282,7 +284,9 @@ impl RunReport {
         if has_reference {
             text.push_str("A reference breaks the rule and is no choice.\n");
         }
-        for (title, lines) in [("Flows", &self.flows), ("Incidents", &self.incidents)] {
+        for (title, lines) in
+            [("Plans", &self.plans), ("Flows", &self.flows), ("Incidents", &self.incidents)]
+        {
             if !lines.is_empty() {
                 let _ = writeln!(text, "\n{title}:");
                 lines.iter().for_each(|line| {
@@ -350,6 +354,7 @@ impl RunReport {
             let _ = writeln!(text, "- {}: {}", shown(&one.name), names.join(", "));
         }
         for (title, lines) in [
+            ("How good the plans are", &self.plans),
             ("What flows", &self.flows),
             ("What was refused, and why", &self.refused),
             ("Incidents", &self.incidents),

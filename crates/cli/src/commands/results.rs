@@ -2,7 +2,7 @@
 
 use fedcompetitors_federate::run::{self, Audit, Finding, IncidentLine, MethodSummary, Summary};
 use fedcompetitors_graphs::shown;
-use fedcompetitors_report::{RunMethod, RunParticipant, RunReport, plural};
+use fedcompetitors_report::{RunMethod, RunParticipant, RunReport, plural, unproven_text};
 
 use crate::{
     Failure, Outcome,
@@ -12,6 +12,9 @@ use crate::{
 
 /// The method that breaks the rule and is for reference only.
 const REFERENCE: &str = "pooled";
+
+/// The policy whose plans are to be the best.
+const BEST: &str = "optimal";
 
 pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
     let summary = run::summary(&arguments.folder)?;
@@ -28,6 +31,7 @@ pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
             "On its way: {method}, seed {seed}: {round} of {rounds} rounds are saved."
         ));
     }
+    lines.extend(plans(&summary));
     for method in &summary.methods {
         lines.extend(method.incidents.iter().map(|line| incident(&summary, method, line)));
     }
@@ -91,6 +95,23 @@ fn audit_text(audit: &Audit) -> String {
             .map(|reference| format!("Not replayed: {reference}, which is for reference only.")),
     );
     lines.join("\n") + "\n"
+}
+
+/// What there is to say of plans that should be the best: where that is not proven, and what
+/// else they serve.
+fn plans(summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    for method in summary.methods.iter().filter(|method| method.policy == BEST) {
+        for (seed, plan) in &method.plans {
+            let said = match &plan.note {
+                // Then another aim than the largest sum was served, and the bound says nothing.
+                Some(note) => Some(shown(note).into_owned()),
+                None => unproven_text(plan.welfare, plan.upper_bound),
+            };
+            lines.extend(said.map(|said| format!("{}, seed {seed}: {said}.", method.name)));
+        }
+    }
+    lines
 }
 
 /// Somebody who was missing or sent garbage, in words.
@@ -159,6 +180,7 @@ pub fn report_of(summary: &Summary) -> RunReport {
         participants: participants.collect(),
         methods: methods.collect(),
         flows,
+        plans: plans(summary),
         incidents: summary
             .methods
             .iter()

@@ -249,6 +249,36 @@ fn a_damaged_database_is_noticed() {
     }
 }
 
+/// That a plan is perhaps not the best is told wherever somebody would look.
+#[test]
+fn plans_that_may_not_be_the_best_are_told() {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+    let tamper = |statements: &str| {
+        let database = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
+        database.execute_batch(statements).expect("a change");
+    };
+    // As if the first training had just begun, after a search that was cut off.
+    tamper(
+        "PRAGMA foreign_keys = OFF;
+         UPDATE trainings SET gradients = NULL,
+             upper_bound = 1.25 * welfare WHERE id = 1;
+         DELETE FROM ledger WHERE training = 1;
+         DELETE FROM metrics WHERE training = 1;
+         DELETE FROM models WHERE training = 1;
+         UPDATE run SET value = 'running' WHERE key = 'status';",
+    );
+    let run = run_small(&desk, &["--resume"]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let status = text(&desk.run(&["status", "run"]).stdout);
+    let report = fs::read_to_string(desk.path("run/report.md")).expect("a report");
+    for shown in [status, text(&run.stdout), report] {
+        let line = "optimal+mixing, seed 7: the plan is within 20.0 % of the best";
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
 #[test]
 fn faults_are_lived_with_and_named() {
     let desk = Desk::new();

@@ -45,7 +45,8 @@ const TABLES: [(&str, &str); 12] = [
     ),
     (
         "trainings.csv",
-        "SELECT seed, method, policy, trainer, estimator, rounds, gradients, certificate
+        "SELECT seed, method, policy, trainer, estimator, rounds, gradients, welfare, upper_bound,
+                note, certificate
          FROM trainings ORDER BY id",
     ),
     (

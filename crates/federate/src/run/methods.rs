@@ -20,7 +20,8 @@ use crate::{
 };
 
 /// How long the best plan is searched for. Federations of up to thirty or so are proven
-/// long before; beyond, what was found by then counts, and the record says so.
+/// long before; beyond, what was found by then counts, and the record says how far from the
+/// best it may be. Then another machine, or another day, may find another plan.
 const SEARCH: Duration = Duration::from_secs(60);
 
 /// The estimator, which needs the benefits themselves if they are given.

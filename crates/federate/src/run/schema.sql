@@ -61,6 +61,9 @@ CREATE TABLE trainings (
     rounds INTEGER NOT NULL,
     gradients INTEGER,              -- for each participant, estimate included; NULL until it is done
     certificate TEXT NOT NULL,      -- JSON, as `select --certificate` writes it
+    welfare REAL,                   -- of its plan; NULL where there is none
+    upper_bound REAL,               -- no plan that keeps the rule has a larger welfare
+    note TEXT,                      -- what else there is to say of how the plan was made
     UNIQUE (seed, method)
 ) STRICT;
 

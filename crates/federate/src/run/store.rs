@@ -20,13 +20,15 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::RunError;
-pub use trainings::{Checkpoint, Figure, Happened, NewTraining, StoredModel, StoredTraining};
+pub use trainings::{
+    Checkpoint, Figure, Happened, NewTraining, PlanFigures, StoredModel, StoredTraining,
+};
 
 /// Says that a database is ours: `FedC`.
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 const SCHEMA: &str = include_str!("schema.sql");
 

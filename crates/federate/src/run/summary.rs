@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     RunError, Store,
-    store::{StoredTraining, from_json},
+    store::{PlanFigures, StoredTraining, from_json},
 };
 
 /// What came out of a run so far.
@@ -56,6 +56,8 @@ pub struct MethodSummary {
     pub cells: Vec<(u64, Vec<Cell>)>,
     /// Gradients of each participant, with the first seed.
     pub gradients: u64,
+    /// How good its plan is, for each seed that was begun; nothing where it has none.
+    pub plans: Vec<(u64, PlanFigures)>,
     /// Edges of the plan with the first seed, and useful ones that were refused.
     pub edges: usize,
     /// Refused edges with the first seed: helper, helped, why.
@@ -145,6 +147,7 @@ fn of(store: &Store) -> Result<Summary, RunError> {
         }
         let method = &mut methods[at];
         method.incidents.extend(incidents(store, training)?);
+        method.plans.extend(plan(store, training)?.map(|plan| (training.seed, plan)));
         let seconds: Vec<f64> =
             store.rows("SELECT seconds FROM seconds WHERE training = ?", [training.id], |row| {
                 row.get(0)
@@ -168,6 +171,16 @@ fn of(store: &Store) -> Result<Summary, RunError> {
         seeds,
         on_its_way,
     })
+}
+
+/// How good the plan of a training is.
+fn plan(store: &Store, training: &StoredTraining) -> Result<Option<PlanFigures>, RunError> {
+    let plans = store.rows(
+        "SELECT welfare, upper_bound, note FROM trainings WHERE id = ? AND welfare IS NOT NULL",
+        [training.id],
+        |row| Ok(PlanFigures { welfare: row.get(0)?, upper_bound: row.get(1)?, note: row.get(2)? }),
+    )?;
+    Ok(plans.into_iter().next())
 }
 
 /// A method as its first training says, without figures.
@@ -213,6 +226,7 @@ fn described(store: &Store, training: &StoredTraining) -> Result<MethodSummary, 
             .into_iter()
             .map(|(statement, pairs)| (statement, from_json(&pairs).unwrap_or_default()))
             .collect(),
+        plans: Vec::new(),
         incidents: Vec::new(),
         seconds: 0.0,
     })

@@ -10,11 +10,12 @@ use fedcompetitors_graphs::{
     BenefitGraph, Certificate, CompetingGraph, Participants, UsageGraph, bits::ones, refusals,
 };
 use fedcompetitors_learn::{Learner, Part};
+use fedcompetitors_select::Plan;
 use rayon::prelude::*;
 
 use super::{
     Learning, Options, Prepared, RunError, Store, methods, models,
-    store::{Checkpoint, Figure, Happened, NewTraining, StoredModel, hex},
+    store::{Checkpoint, Figure, Happened, NewTraining, PlanFigures, StoredModel, hex},
 };
 use crate::{
     FederateError, Federation,
@@ -82,12 +83,15 @@ impl Ground<'_> {
         let trainer = methods::trainer(trainer_name, settings, &benefit);
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
         let federation = Federation::new(prepared.competing(), learners, self.seed)?;
-        let usage = if let Some(id) = stored {
-            stored_usage(store, prepared.participants(), id)?
+        let (usage, plan) = if let Some(id) = stored {
+            (stored_usage(store, prepared.participants(), id)?, None)
         } else {
             (self.tell)((0, 0), &format!("{name}: who may learn from whom"));
             let objective = settings.selection.objective;
-            methods::plan(policy, objective, prepared.competing(), &benefit).usage
+            let plan = methods::plan(policy, objective, prepared.competing(), &benefit);
+            let Plan { usage, welfare, upper_bound, note, .. } = plan;
+            let note = note.map(str::to_owned);
+            (usage, Some(PlanFigures { welfare, upper_bound, note }))
         };
         let training = trainer.begin(&federation, &usage, effort);
         let id = if let Some(id) = stored {
@@ -103,6 +107,7 @@ impl Ground<'_> {
                 estimator: methods::needs_benefits(policy).then(|| written(estimator)),
                 rounds: training.rounds(),
                 certificate: self.proof(&usage)?,
+                plan,
                 usage: usage.edges().collect(),
                 refusals: refused
                     .map(|refusal| (refusal.from, refusal.to, (self.options.explain)(&refusal)))
@@ -139,6 +144,7 @@ impl Ground<'_> {
                 estimator: None,
                 rounds: training.rounds(),
                 certificate: String::new(),
+                plan: None,
                 usage: Vec::new(),
                 refusals: Vec::new(),
                 flows: methods::flows(settings, Method::Pooled, competing, &usage),

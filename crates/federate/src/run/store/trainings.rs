@@ -24,6 +24,17 @@ pub struct StoredTraining {
     pub gradients: Option<u64>,
 }
 
+/// How good a plan is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanFigures {
+    /// The sum of the benefits that it gives.
+    pub welfare: f64,
+    /// No plan that keeps the rule has a larger one.
+    pub upper_bound: f64,
+    /// What else there is to say about how it was made.
+    pub note: Option<String>,
+}
+
 /// Where a training was when it was last saved.
 #[derive(Debug)]
 pub struct Checkpoint {
@@ -75,6 +86,8 @@ pub struct NewTraining {
     pub estimator: Option<String>,
     pub rounds: usize,
     pub certificate: String,
+    /// Nothing, where there is no plan.
+    pub plan: Option<PlanFigures>,
     /// helper, helped
     pub usage: Vec<(usize, usize)>,
     /// helper, helped, reason
@@ -110,9 +123,11 @@ impl Store {
     /// Begins a training; returns its number.
     pub fn begin_training(&mut self, new: &NewTraining) -> Result<i64, RunError> {
         self.change(|transaction| {
+            let plan = new.plan.as_ref();
             transaction.execute(
-                "INSERT INTO trainings (seed, method, policy, trainer, estimator, rounds, certificate)
-                 VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO trainings (seed, method, policy, trainer, estimator, rounds,
+                                        certificate, welfare, upper_bound, note)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     new.seed,
                     new.method,
@@ -120,7 +135,10 @@ impl Store {
                     new.trainer,
                     new.estimator,
                     new.rounds,
-                    new.certificate
+                    new.certificate,
+                    plan.map(|plan| plan.welfare),
+                    plan.map(|plan| plan.upper_bound),
+                    plan.and_then(|plan| plan.note.as_ref())
                 ],
             )?;
             let id = transaction.last_insert_rowid();
