@@ -76,7 +76,10 @@ fn audit_text(audit: &Audit) -> String {
                 names.join(" → ")
             )
         }
-        Finding::Flaw { training, what } => format!("flaw in {training}: {what}"),
+        Finding::Flaw { training, what } if training.is_empty() => {
+            format!("flaw in the run: {}", shown(what))
+        }
+        Finding::Flaw { training, what } => format!("flaw in {training}: {}", shown(what)),
     }));
     if audit.findings.is_empty() {
         lines.push("Nobody's data came to a competitor; the record agrees with itself.".into());

@@ -150,6 +150,10 @@ pub fn audit(folder: &Path) -> Result<Audit, RunError> {
             }
         }
     }
+    for training in store.altered()? {
+        let what = "what is kept of it is not what was written when it ended".into();
+        audit.findings.push(Finding::Flaw { training, what });
+    }
     Ok(audit)
 }
 

@@ -74,7 +74,7 @@ const TABLES: [(&str, &str); 12] = [
     (
         "ledger.csv",
         "SELECT seed, method, entry, round, ifnull(sender.name, '') AS sender,
-                ifnull(receiver.name, '') AS receiver, content, made_of, provenance, bytes, hash
+                ifnull(receiver.name, '') AS receiver, content, made_of, provenance, bytes, ledger.hash
          FROM ledger JOIN trainings ON trainings.id = training
          LEFT JOIN participants AS sender ON sender.id = ledger.sender
          LEFT JOIN participants AS receiver ON receiver.id = ledger.receiver
@@ -88,7 +88,7 @@ const TABLES: [(&str, &str); 12] = [
     ),
     (
         "models.csv",
-        "SELECT seed, method, name AS participant, file, hash, provenance, parts FROM models
+        "SELECT seed, method, name AS participant, file, models.hash, provenance, parts FROM models
          JOIN trainings ON trainings.id = training
          JOIN participants ON participants.id = participant ORDER BY training, participant",
     ),
@@ -97,9 +97,10 @@ const TABLES: [(&str, &str); 12] = [
 /// Writes the figures of a run in long form, as CSV.
 ///
 /// # Errors
-/// If the run cannot be read; what the writer says is told apart from that.
+/// If the run cannot be read or was changed; what the writer says is told apart from that.
 pub fn write_metrics(folder: &Path, writer: &mut dyn Write) -> Result<io::Result<()>, RunError> {
     let store = Store::read(folder)?;
+    store.check_all()?;
     write(&store, METRICS, writer)
 }
 
@@ -107,9 +108,10 @@ pub fn write_metrics(folder: &Path, writer: &mut dyn Write) -> Result<io::Result
 /// default written out.
 ///
 /// # Errors
-/// If the run cannot be read, or something cannot be written.
+/// If the run cannot be read or was changed, or something cannot be written.
 pub fn export(folder: &Path, into: &Path) -> Result<(), RunError> {
     let store = Store::read(folder)?;
+    store.check_all()?;
     make_folder(into)?;
     for (file, query) in TABLES {
         let mut table = Vec::new();

@@ -71,6 +71,7 @@ pub fn run(prepared: &Prepared, options: &Options<'_>) -> Result<(), RunError> {
     let mut store = Store::open(options.folder)?;
     begin_or_check(&mut store, prepared, options)?;
     if store.said("status")?.as_deref() != Some("running") {
+        store.check_all()?;
         // Where somebody was reading as it ended, it is not one file yet.
         return store.become_one_file(Duration::ZERO);
     }

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 mod trainings;
+mod whole;
 
 use std::{
     fs::{File, TryLockError},
@@ -176,14 +177,6 @@ impl Store {
             .map_err(|error| self.stored(error))
     }
 
-    /// Says something of the run.
-    pub fn say(&mut self, key: &str, value: &str) -> Result<(), RunError> {
-        self.change(|transaction| {
-            transaction.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [key, value])
-        })?;
-        Ok(())
-    }
-
     /// Begins a run: what it is, who takes part, who competes.
     pub fn begin(
         &mut self,
@@ -303,7 +296,11 @@ impl Store {
 
     /// Ends the run: from now on the database is one file, unless somebody reads it.
     pub fn finish(&mut self, status: &str) -> Result<(), RunError> {
-        self.say("status", status)?;
+        self.change(|transaction| {
+            transaction.execute("INSERT OR REPLACE INTO run VALUES ('status', ?)", [status])?;
+            let hash = whole::run(transaction)?;
+            transaction.execute("INSERT OR REPLACE INTO run VALUES ('hash', ?)", [hash])
+        })?;
         self.become_one_file(PATIENCE)
     }
 

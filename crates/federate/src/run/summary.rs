@@ -1,11 +1,16 @@
 //! What came out of a run, read back from its store.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
+
+use serde::de::DeserializeOwned;
 
 use super::{
     RunError, Store,
     store::{PlanFigures, StoredTraining, from_json},
 };
+
+/// How a run can stand, as it is kept.
+const STATUSES: [&str; 3] = ["running", "complete", "complete with incidents"];
 
 /// What came out of a run so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,28 +113,34 @@ pub fn summary(folder: &Path) -> Result<Summary, RunError> {
     of(&Store::read(folder)?)
 }
 
+/// Everything that is counted by participant is looked at here: whoever shows a summary need
+/// not fear a damaged record.
 fn of(store: &Store) -> Result<Summary, RunError> {
-    let names: Vec<String> =
-        store.rows("SELECT name FROM participants ORDER BY id", [], |row| row.get(0))?;
-    let participants = store.rows(
+    let people: Vec<(usize, String, String, usize)> = store.rows(
         "SELECT id, name, source, samples FROM participants ORDER BY id",
         [],
-        |row| Ok((row.get::<_, usize>(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
     )?;
-    let pairs: Vec<(usize, usize)> =
-        store.rows("SELECT a, b FROM competing", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let competitors = |who: usize| -> Vec<String> {
-        let others = (0..names.len())
-            .filter(|&other| pairs.contains(&(who, other)) || pairs.contains(&(other, who)));
-        others.map(|other| names[other].clone()).collect()
-    };
-    let participants = participants
-        .into_iter()
-        .map(|(id, name, source, samples)| ParticipantSummary {
-            name,
-            source,
-            samples,
-            competitors: competitors(id),
+    if let Some(at) = (0..people.len()).find(|&at| people[at].0 != at) {
+        return Err(store.damaged(format!("participant {at} is missing")));
+    }
+    let known = Known { store, count: people.len() };
+    let mut competitors = vec![BTreeSet::new(); people.len()];
+    for (a, b) in
+        store.rows("SELECT a, b FROM competing", [], |row| Ok((row.get(0)?, row.get(1)?)))?
+    {
+        known.all([a, b])?;
+        competitors[a].insert(b);
+        competitors[b].insert(a);
+    }
+    let participants = people
+        .iter()
+        .zip(competitors)
+        .map(|((_, name, source, samples), others)| ParticipantSummary {
+            name: name.clone(),
+            source: source.clone(),
+            samples: *samples,
+            competitors: others.into_iter().map(|other| people[other].1.clone()).collect(),
         })
         .collect();
     let trainings = store.trainings()?;
@@ -140,13 +151,13 @@ fn of(store: &Store) -> Result<Summary, RunError> {
         if !seeds.contains(&training.seed) {
             seeds.push(training.seed);
         }
-        let known = methods.iter().position(|method| method.name == training.method);
-        let at = known.unwrap_or(methods.len());
-        if known.is_none() {
-            methods.push(described(store, training)?);
+        let seen = methods.iter().position(|method| method.name == training.method);
+        let at = seen.unwrap_or(methods.len());
+        if seen.is_none() {
+            methods.push(described(&known, training)?);
         }
         let method = &mut methods[at];
-        method.incidents.extend(incidents(store, training)?);
+        method.incidents.extend(incidents(&known, training)?);
         method.plans.extend(plan(store, training)?.map(|plan| (training.seed, plan)));
         let seconds: Vec<f64> =
             store.rows("SELECT seconds FROM seconds WHERE training = ?", [training.id], |row| {
@@ -154,16 +165,20 @@ fn of(store: &Store) -> Result<Summary, RunError> {
             })?;
         method.seconds += seconds.iter().sum::<f64>();
         if training.gradients.is_some() {
-            method.cells.push((training.seed, cells(store, training)?));
+            method.cells.push((training.seed, cells(&known, training)?));
         } else {
             let done = store.checkpoint(training.id)?.map_or(0, |checkpoint| checkpoint.round);
             on_its_way = Some((training.method.clone(), training.seed, done, training.rounds));
         }
     }
     let said = |key: &str| -> Result<String, RunError> { Ok(store.said(key)?.unwrap_or_default()) };
+    let status = said("status")?;
+    if !STATUSES.contains(&status.as_str()) {
+        return Err(store.damaged(format!("a run cannot be \"{status}\"")));
+    }
     Ok(Summary {
         name: said("name")?,
-        status: said("status")?,
+        status,
         metric: said("metric")?,
         federation: said("federation")?,
         participants,
@@ -171,6 +186,27 @@ fn of(store: &Store) -> Result<Summary, RunError> {
         seeds,
         on_its_way,
     })
+}
+
+/// Those who take part: the first so many numbers.
+struct Known<'a> {
+    store: &'a Store,
+    count: usize,
+}
+
+impl Known<'_> {
+    /// Are all of these participants?
+    fn all(&self, ids: impl IntoIterator<Item = usize>) -> Result<(), RunError> {
+        match ids.into_iter().find(|&id| id >= self.count) {
+            None => Ok(()),
+            Some(id) => Err(self.store.damaged(format!("there is no participant {id}"))),
+        }
+    }
+
+    /// What stands there as JSON.
+    fn json<T: DeserializeOwned>(&self, text: &str) -> Result<T, RunError> {
+        from_json(text).ok_or_else(|| self.store.damaged(format!("this cannot be read: {text}")))
+    }
 }
 
 /// How good the plan of a training is.
@@ -184,8 +220,8 @@ fn plan(store: &Store, training: &StoredTraining) -> Result<Option<PlanFigures>,
 }
 
 /// A method as its first training says, without figures.
-fn described(store: &Store, training: &StoredTraining) -> Result<MethodSummary, RunError> {
-    let id = training.id;
+fn described(known: &Known<'_>, training: &StoredTraining) -> Result<MethodSummary, RunError> {
+    let (store, id) = (known.store, training.id);
     let count = |query: &str| -> Result<u64, RunError> {
         Ok(store
             .rows(query, [id], |row| row.get::<_, Option<u64>>(0))?
@@ -205,6 +241,18 @@ fn described(store: &Store, training: &StoredTraining) -> Result<MethodSummary, 
         [id],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
+    let refused: Vec<(usize, usize, String)> = store.rows(
+        "SELECT helper, helped, reason FROM refusals WHERE training = ? ORDER BY helped, helper",
+        [id],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    known.all(refused.iter().flat_map(|(helper, helped, _)| [*helper, *helped]))?;
+    let mut joined = Vec::new();
+    for (statement, pairs) in flows {
+        let pairs: Vec<(usize, usize)> = known.json(&pairs)?;
+        known.all(pairs.iter().flat_map(|&(a, b)| [a, b]))?;
+        joined.push((statement, pairs));
+    }
     Ok(MethodSummary {
         name: training.method.clone(),
         policy,
@@ -213,52 +261,55 @@ fn described(store: &Store, training: &StoredTraining) -> Result<MethodSummary, 
         cells: Vec::new(),
         gradients: training.gradients.unwrap_or(0),
         edges: count("SELECT count(*) FROM usage WHERE training = ?")? as usize,
-        refused: store.rows(
-            "SELECT helper, helped, reason FROM refusals WHERE training = ? ORDER BY helped, helper",
-            [id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )?,
+        refused,
         moved: (
             count("SELECT sum(bytes) FROM ledger WHERE training = ?")?,
             count("SELECT count(*) FROM ledger WHERE training = ?")?,
         ),
-        flows: flows
-            .into_iter()
-            .map(|(statement, pairs)| (statement, from_json(&pairs).unwrap_or_default()))
-            .collect(),
+        flows: joined,
         plans: Vec::new(),
         incidents: Vec::new(),
         seconds: 0.0,
     })
 }
 
-fn cells(store: &Store, training: &StoredTraining) -> Result<Vec<Cell>, RunError> {
-    store.rows(
-        "SELECT test.value, models.provenance, models.parts, models.file
+fn cells(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Cell>, RunError> {
+    let rows = known.store.rows(
+        "SELECT models.participant, test.value, models.provenance, models.parts, models.file
          FROM models LEFT JOIN metrics AS test
            ON test.training = models.training AND test.participant = models.participant
           AND test.split = 'test' AND test.round = ?2
          WHERE models.training = ?1 ORDER BY models.participant",
         (training.id, training.rounds),
         |row| {
-            Ok(Cell {
-                test: row.get(0)?,
-                provenance: from_json(&row.get::<_, String>(1)?).unwrap_or_default(),
-                parts: from_json(&row.get::<_, String>(2)?).unwrap_or_default(),
-                file: row.get(3)?,
-            })
+            let texts: (String, String) = (row.get(2)?, row.get(3)?);
+            Ok((row.get(0)?, row.get(1)?, texts, row.get(4)?))
         },
-    )
+    )?;
+    if !rows.iter().map(|row: &(usize, _, _, _)| row.0).eq(0..known.count) {
+        let (method, seed) = (&training.method, training.seed);
+        let what = format!("{method}, seed {seed}: there is not one model for each participant");
+        return Err(known.store.damaged(what));
+    }
+    rows.into_iter()
+        .map(|(_, test, (provenance, parts), file)| {
+            let provenance: Vec<usize> = known.json(&provenance)?;
+            let parts: Vec<(usize, f32)> = known.json(&parts)?;
+            known.all(provenance.iter().copied().chain(parts.iter().map(|part| part.0)))?;
+            Ok(Cell { test, provenance, parts, file })
+        })
+        .collect()
 }
 
 /// Incidents with rounds in a row put together.
-fn incidents(store: &Store, training: &StoredTraining) -> Result<Vec<IncidentLine>, RunError> {
-    let all: Vec<(usize, String, usize)> = store.rows(
+fn incidents(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<IncidentLine>, RunError> {
+    let all: Vec<(usize, String, usize)> = known.store.rows(
         "SELECT DISTINCT participant, kind, round FROM incidents WHERE training = ?
          ORDER BY participant, kind, round",
         [training.id],
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
+    known.all(all.iter().map(|one| one.0))?;
     let mut lines: Vec<IncidentLine> = Vec::new();
     for (participant, kind, round) in all {
         match lines.last_mut() {

@@ -57,8 +57,9 @@ fn flows_beside_the_ledger_are_told() {
 
 #[test]
 fn whoever_tampers_is_found() {
+    let whole = Case::new(FEDERATION);
     let found = |statements: &str| {
-        let case = Case::new(FEDERATION);
+        let case = whole.copy();
         case.tamper(statements);
         case.flaws()
     };
@@ -90,10 +91,15 @@ fn whoever_tampers_is_found() {
     );
     has(found("UPDATE models SET provenance = '[3,4]' WHERE participant = 0"), "never handed");
     has(found("UPDATE models SET hash = 'ff'"), "not the one that was trained");
+    has(
+        found("UPDATE metrics SET value = value + 0.001 WHERE training = 2"),
+        "not what was written",
+    );
+    has(found("DELETE FROM benefits WHERE helper = 0"), "not what was written");
     // Both records may be changed to agree; what was handed over tells all the same.
     let swap = "UPDATE ledger SET receiver = 2 WHERE receiver = (SELECT helped FROM usage WHERE helper = 0 LIMIT 1)";
     has(found(swap), "breach: A");
-    let case = Case::new(FEDERATION);
+    let case = whole.copy();
     let model = fs::read_dir(case.path().join("models")).expect("models").next();
     let model = model.expect("one").expect("an entry").path();
     let mut bytes = fs::read(&model).expect("readable");
@@ -108,7 +114,11 @@ fn whoever_tampers_is_found() {
 #[test]
 fn random_histories() {
     let case = Case::new(FEDERATION);
-    case.tamper("DELETE FROM models; DELETE FROM usage; DELETE FROM trainings WHERE id > 1; ");
+    case.tamper(
+        "DELETE FROM models; DELETE FROM usage; DELETE FROM trainings WHERE id > 1;
+         UPDATE trainings SET gradients = NULL, hash = NULL;
+         UPDATE run SET value = 'running' WHERE key = 'status';",
+    );
     let rivals = [(0, 2), (2, 0), (3, 4), (4, 3)];
     let names = ["A", "B", "C", "D", "E"];
     let mut breached = 0;

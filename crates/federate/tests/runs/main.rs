@@ -4,6 +4,7 @@ mod audit;
 mod records;
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -45,6 +46,21 @@ impl Case {
         let case = Self(folder);
         case.run(text).expect("it runs");
         case
+    }
+
+    /// The same run once more, to do something else to it.
+    fn copy(&self) -> Self {
+        let copy = Self(tempfile::tempdir().expect("a folder"));
+        fs::create_dir_all(copy.path().join("models")).expect("folders");
+        for place in ["", "models"] {
+            for entry in fs::read_dir(self.path().join(place)).expect("a folder") {
+                let file = entry.expect("an entry").path();
+                if let Some(name) = file.file_name().filter(|_| file.is_file()) {
+                    fs::copy(&file, copy.path().join(place).join(name)).expect("copied");
+                }
+            }
+        }
+        copy
     }
 
     fn path(&self) -> PathBuf {

@@ -1,6 +1,6 @@
 //! What a run directory remembers, and whom it lets go on.
 
-use fedcompetitors_federate::run::summary;
+use fedcompetitors_federate::run::{export, summary, write_metrics};
 
 use super::{Case, FEDERATION};
 
@@ -14,6 +14,47 @@ fn another_version_does_not_go_on() {
     let told = error.to_string();
     assert!(told.contains("was begun by version 0.0.9 with checkpoints 0, and this is"), "{told}");
     assert!(error.hint().contains("the version that began it"));
+}
+
+/// Whatever is counted by participant is refused where it does not add up, and figures that
+/// were changed are not shown.
+#[test]
+fn a_damaged_record_is_refused() {
+    let whole = Case::new(FEDERATION);
+    let refused = |statements: &str, words: &str| {
+        let case = whole.copy();
+        case.tamper(statements);
+        let error = summary(&case.path()).expect_err(statements);
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    refused("DELETE FROM participants WHERE id = 2", "participant 2 is missing");
+    refused("UPDATE competing SET b = 9", "there is no participant 9");
+    refused("DELETE FROM models WHERE participant = 4", "not one model for each participant");
+    refused("UPDATE models SET parts = '[[9,0.5]]'", "there is no participant 9");
+    refused("UPDATE models SET provenance = '[9]'", "there is no participant 9");
+    refused("UPDATE models SET parts = 'x'", "this cannot be read: x");
+    refused("UPDATE flows SET pairs = '[[0,9]]'", "there is no participant 9");
+    refused("INSERT INTO refusals VALUES (1, 9, 0, '')", "there is no participant 9");
+    refused("INSERT INTO incidents VALUES (1, 1, 1, 9, 'missing')", "there is no participant 9");
+    refused("UPDATE run SET value = 'finished' WHERE key = 'status'", "a run cannot be");
+    for statements in [
+        "UPDATE metrics SET value = 0.99 WHERE participant = 0 AND round = 4",
+        "UPDATE participants SET name = 'F' WHERE id = 0",
+        "UPDATE ledger SET bytes = bytes + 1 WHERE entry = 3",
+        "UPDATE trainings SET hash = NULL WHERE id = 1",
+        "UPDATE run SET value = 'another' WHERE key = 'name'",
+        "DELETE FROM splits",
+    ] {
+        let case = whole.copy();
+        case.tamper(statements);
+        let metrics = write_metrics(&case.path(), &mut Vec::new());
+        let into = case.path().join("export");
+        for result in [metrics.map(|_| ()), export(&case.path(), &into), case.resume(FEDERATION)] {
+            let error = result.expect_err(statements);
+            assert!(error.to_string().contains("not what it was when"), "{error}");
+        }
+        assert!(!into.exists(), "nothing is written");
+    }
 }
 
 /// How good each plan is stands in the record; where there is no plan, nothing does.

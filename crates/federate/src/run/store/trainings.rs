@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
-use super::{Store, hex, json};
+use super::{Store, hex, json, whole};
 use crate::{
     exchange::{Incident, Transfer},
     run::{RunError, methods::Flow},
@@ -232,6 +232,9 @@ impl Store {
                 params![gradients, training],
             )?;
             transaction.execute("DELETE FROM checkpoints WHERE training = ?", [training])?;
+            let hash = whole::training(transaction, training)?;
+            transaction
+                .execute("UPDATE trainings SET hash = ? WHERE id = ?", params![hash, training])?;
             add_seconds(transaction, training, seconds)
         })
     }
