@@ -45,7 +45,7 @@ pub enum Command {
     /// Write every table of a run as CSV.
     Export(ExportArguments),
     /// Replay the ledger of a run and confirm the rule, or name the breach.
-    Audit(FolderArguments),
+    Audit(AuditArguments),
     /// Decide who may learn from whom.
     Select(SelectArguments),
     /// Put the plans of all policies side by side.
@@ -155,6 +155,16 @@ pub struct FolderArguments {
     /// The folder of the run.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct AuditArguments {
+    /// The folder of the run.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Who competes is what this federation file says, not what the run says.
+    #[arg(long, value_name = "FILE")]
+    pub federation: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,12 +1,13 @@
 //! `status`, `metrics`, `export` and `audit`: what a run directory says.
 
 use fedcompetitors_federate::run::{self, Audit, Finding, IncidentLine, MethodSummary, Summary};
+use fedcompetitors_files::read_federation;
 use fedcompetitors_graphs::shown;
 use fedcompetitors_report::{RunMethod, RunParticipant, RunReport, plural, unproven_text};
 
 use crate::{
     Failure, Outcome,
-    arguments::{ExportArguments, FolderArguments, MetricsArguments},
+    arguments::{AuditArguments, ExportArguments, FolderArguments, MetricsArguments},
     output::{print, shown_path, tell},
 };
 
@@ -53,8 +54,10 @@ pub fn export(arguments: &ExportArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-pub fn audit(arguments: &FolderArguments) -> Result<Outcome, Failure> {
-    let found = run::audit(&arguments.folder)?;
+pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
+    let federation = arguments.federation.as_deref().map(read_federation).transpose()?;
+    let competing = federation.as_ref().map(|federation| &federation.competing);
+    let found = run::audit(&arguments.folder, competing)?;
     print(|output| output.write_all(audit_text(&found).as_bytes()))?;
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
@@ -66,6 +69,13 @@ fn audit_text(audit: &Audit) -> String {
         plural(audit.trainings, "training", "trainings"),
         plural(audit.models, "model file", "model files"),
     )];
+    lines.push(match audit.status.as_str() {
+        "running" => {
+            "The run is not complete, it goes on or was stopped: this is what it has kept so far."
+                .into()
+        }
+        status => format!("The run is {}.", shown(status)),
+    });
     lines.extend(audit.findings.iter().map(|finding| match finding {
         Finding::Breach { training, round, entry, path } => {
             let names: Vec<_> = path.iter().map(|name| shown(name)).collect();

@@ -261,13 +261,15 @@ fn plans_that_may_not_be_the_best_are_told() {
     // As if the first training had just begun, after a search that was cut off.
     tamper(
         "PRAGMA foreign_keys = OFF;
-         UPDATE trainings SET gradients = NULL, hash = NULL,
+         UPDATE trainings SET gradients = NULL, hash = NULL, entries = 0,
              upper_bound = 1.25 * welfare WHERE id = 1;
          DELETE FROM ledger WHERE training = 1;
          DELETE FROM metrics WHERE training = 1;
          DELETE FROM models WHERE training = 1;
          UPDATE run SET value = 'running' WHERE key = 'status';",
     );
+    let audit = text(&desk.run(&["audit", "run"]).stdout);
+    assert!(audit.contains("\nThe run is not complete, it goes on or was stopped"), "{audit}");
     let run = run_small(&desk, &["--resume"]);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     let status = text(&desk.run(&["status", "run"]).stdout);
@@ -276,6 +278,15 @@ fn plans_that_may_not_be_the_best_are_told() {
         let line = "optimal+mixing, seed 7: the plan is within 20.0 % of the best";
         assert!(shown.contains(line), "{shown}");
     }
+    // Whoever has the federation file need not believe who competes.
+    let audit = desk.run(&["audit", "run", "--federation", "small.toml"]);
+    assert_eq!(audit.status.code(), Some(0), "{}", text(&audit.stdout));
+    assert!(text(&audit.stdout).contains("\nThe run is complete.\n"));
+    desk.write("other.toml", &SMALL.replacen("competes-with = [\"B\"]", "", 1));
+    let audit = desk.run(&["audit", "run", "--federation", "other.toml"]);
+    assert_eq!(audit.status.code(), Some(1));
+    let flaw = "\nflaw in the run: \"A\" and \"B\" compete by the record alone\n";
+    assert!(text(&audit.stdout).contains(flaw), "{}", text(&audit.stdout));
 }
 
 #[test]
@@ -309,6 +320,15 @@ fn faults_are_lived_with_and_named() {
     assert_eq!(desk.run(&["audit", "run"]).status.code(), Some(0));
     let metrics = text(&desk.run(&["metrics", "run"]).stdout);
     assert!(!metrics.to_lowercase().contains("nan"), "nothing is poisoned");
+    // Nobody is there at first: then nobody is handed anything either.
+    let away =
+        |name: &str| format!("[[faults]]\nparticipant = '{name}'\ndoes = \"missing\"\nlast = 1\n");
+    let all = ["A", "B", "C/☃ \"quoted\"", "D"].map(away);
+    desk.write("faults.toml", &all.concat());
+    let output = desk.run(&["run", "small.toml", "--out", "late", "--faults", "faults.toml"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let audit = desk.run(&["audit", "late"]);
+    assert_eq!(audit.status.code(), Some(0), "{}", text(&audit.stdout));
     desk.write("faults.toml", "[[faults]]\nparticipant = \"E\"\ndoes = \"missing\"\n");
     let unknown = text(&run_small(&desk, &["--faults", "faults.toml"]).stderr);
     assert!(unknown.starts_with("error: faults.toml, line 2: the participant \"E\" is unknown"));

@@ -3,23 +3,27 @@
 //! This shares nothing with the guard: it reads nothing but the store and the model files,
 //! counts with plain sets of its own, and believes no statement of provenance. A
 //! participant is taken to carry everything that it was ever handed, and whatever it sends
-//! to carry all of that.
+//! to carry all of that. Who competes it takes from the record only where nobody gives it
+//! the federation file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
 
+use fedcompetitors_graphs::CompetingGraph;
 use sha2::{Digest, Sha256};
 
 use super::{
     RunError, Store, read_model,
-    store::{from_json, hex},
+    store::{from_json, hex, json},
 };
 
 /// What an audit has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
+    /// How the run stands, as it says.
+    pub status: String,
     /// Trainings that were looked at.
     pub trainings: usize,
     /// Transfers that were replayed.
@@ -68,6 +72,13 @@ pub enum Finding {
     },
 }
 
+impl Finding {
+    /// A flaw of the run itself.
+    fn of_run(what: String) -> Self {
+        Self::Flaw { training: String::new(), what }
+    }
+}
+
 /// A line of the ledger.
 struct Line {
     entry: u64,
@@ -77,6 +88,7 @@ struct Line {
     content: String,
     made_of: Option<Vec<u64>>,
     provenance: Option<BTreeSet<usize>>,
+    bytes: u64,
 }
 
 /// Something that was sent: by whom, what, what it is said to carry, and what it may carry.
@@ -85,27 +97,19 @@ type Sent = (usize, String, BTreeSet<usize>, BTreeSet<usize>);
 /// The name under which the ceiling is stored.
 const REFERENCE: &str = "pooled";
 
-/// Looks at everything that a run directory says.
+/// Looks at everything that a run directory says; who competes is for the federation file to
+/// say, where it is given.
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn audit(folder: &Path) -> Result<Audit, RunError> {
+pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit, RunError> {
     let store = Store::read(folder)?;
     let names: BTreeMap<usize, String> = store
         .rows("SELECT id, name FROM participants", [], |row| Ok((row.get(0)?, row.get(1)?)))?
         .into_iter()
         .collect();
-    let mut rivals: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for (a, b) in
-        store.rows("SELECT a, b FROM competing", [], |row| Ok((row.get(0)?, row.get(1)?)))?
-    {
-        rivals.extend([(a, b), (b, a)]);
-    }
-    let trainings: Vec<(i64, u64, String)> =
-        store.rows("SELECT id, seed, method FROM trainings ORDER BY id", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?;
     let mut audit = Audit {
+        status: store.said("status")?.unwrap_or_default(),
         trainings: 0,
         transfers: 0,
         models: 0,
@@ -113,13 +117,13 @@ pub fn audit(folder: &Path) -> Result<Audit, RunError> {
         besides: Vec::new(),
         references: Vec::new(),
     };
-    for (id, seed, method) in trainings {
-        if method == REFERENCE {
-            if !audit.references.contains(&method) {
-                audit.references.push(method);
-            }
-            continue;
-        }
+    let rivals = rivals(&store, &names, federation, &mut audit.findings)?;
+    let trainings: Vec<(i64, u64, String, bool)> = store.rows(
+        "SELECT id, seed, method, gradients IS NOT NULL FROM trainings ORDER BY id",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+    )?;
+    for (id, seed, method, is_done) in trainings {
         let title = format!("{method}, seed {seed}");
         let mut replay = Replay {
             store: &store,
@@ -130,31 +134,83 @@ pub fn audit(folder: &Path) -> Result<Audit, RunError> {
             from: BTreeMap::new(),
             findings: Vec::new(),
         };
-        replay.plan(id)?;
-        audit.transfers += replay.ledger(id)?;
-        audit.models += replay.models(id, folder)?;
-        audit.findings.append(&mut replay.findings);
-        audit.trainings += 1;
-        let besides: Vec<(String, String)> = store.rows(
-            "SELECT statement, pairs FROM flows WHERE training = ? ORDER BY source",
-            [id],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        for (statement, pairs) in besides {
-            let pairs: Vec<(usize, usize)> = from_json(&pairs).unwrap_or_default();
-            let name = |who: usize| names.get(&who).cloned().unwrap_or_default();
-            let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (name(a), name(b))).collect();
-            let besides = Besides { method: method.clone(), statement, pairs };
-            if !besides.pairs.is_empty() && !audit.besides.contains(&besides) {
-                audit.besides.push(besides);
+        if !is_done && audit.status != "running" {
+            replay.flaw(format!("it is not done, and the run is said to be {}", audit.status));
+        }
+        if method == REFERENCE {
+            if !audit.references.contains(&method) {
+                audit.references.push(method);
+            }
+        } else {
+            replay.plan(id)?;
+            audit.transfers += replay.ledger(id)?;
+            audit.models += replay.models(id, folder)?;
+            audit.trainings += 1;
+            for besides in replay.besides(id, &method)? {
+                if !audit.besides.contains(&besides) {
+                    audit.besides.push(besides);
+                }
             }
         }
+        audit.findings.append(&mut replay.findings);
     }
     for training in store.altered()? {
         let what = "what is kept of it is not what was written when it ended".into();
         audit.findings.push(Finding::Flaw { training, what });
     }
     Ok(audit)
+}
+
+/// Who competes with whom, either way round.
+fn rivals(
+    store: &Store,
+    names: &BTreeMap<usize, String>,
+    federation: Option<&CompetingGraph>,
+    findings: &mut Vec<Finding>,
+) -> Result<BTreeSet<(usize, usize)>, RunError> {
+    let both_ways = |pairs: &[(usize, usize)]| -> BTreeSet<(usize, usize)> {
+        pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect()
+    };
+    let reports: Vec<(usize, usize)> =
+        store.rows("SELECT a, b FROM competing ORDER BY a, b", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    if store.said("competing")? != Some(hex(&Sha256::digest(json(&reports)))) {
+        let what = "the competitions are not those that it was begun with";
+        findings.push(Finding::of_run(what.into()));
+    }
+    let recorded = both_ways(&reports);
+    let Some(federation) = federation else {
+        return Ok(recorded);
+    };
+    // The file's participants by the record's numbers; who is not there gets one of its own.
+    let listed: BTreeSet<&str> = federation.participants().names().collect();
+    let known: BTreeMap<&str, usize> = names.iter().map(|(&id, name)| (&**name, id)).collect();
+    let mut all = names.clone();
+    let mut number = Vec::new();
+    for name in federation.participants().names() {
+        number.push(known.get(name).copied().unwrap_or_else(|| {
+            let new = all.last_key_value().map_or(0, |(last, _)| last + 1);
+            all.insert(new, name.to_owned());
+            let what = format!("\"{name}\" takes part by the federation file alone");
+            findings.push(Finding::of_run(what));
+            new
+        }));
+    }
+    for name in names.values().filter(|name| !listed.contains(name.as_str())) {
+        findings.push(Finding::of_run(format!(
+            "\"{name}\" takes part, and not by the federation file"
+        )));
+    }
+    let reports: Vec<_> = federation.all_reports().map(|(a, b)| (number[a], number[b])).collect();
+    let told = both_ways(&reports);
+    let name = |who: &usize| all.get(who).cloned().unwrap_or_default();
+    for (a, b) in told.symmetric_difference(&recorded).filter(|(a, b)| a < b) {
+        let whose = if told.contains(&(*a, *b)) { "federation file" } else { "record" };
+        let what = format!("\"{}\" and \"{}\" compete by the {whose} alone", name(a), name(b));
+        findings.push(Finding::of_run(what));
+    }
+    Ok(told)
 }
 
 /// The replay of one training.
@@ -206,10 +262,32 @@ impl Replay<'_> {
         Ok(())
     }
 
+    /// What flows besides, as far as it joins competitors.
+    fn besides(&mut self, training: i64, method: &str) -> Result<Vec<Besides>, RunError> {
+        let flows: Vec<(String, String)> = self.store.rows(
+            "SELECT statement, pairs FROM flows WHERE training = ? ORDER BY source",
+            [training],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let mut all = Vec::new();
+        for (statement, pairs) in flows {
+            let Some(pairs) = from_json::<Vec<(usize, usize)>>(&pairs) else {
+                self.flaw(format!("whom this joins cannot be read: {statement}"));
+                continue;
+            };
+            let pairs: Vec<_> =
+                pairs.into_iter().map(|(a, b)| (self.name(a), self.name(b))).collect();
+            if !pairs.is_empty() {
+                all.push(Besides { method: method.to_owned(), statement, pairs });
+            }
+        }
+        Ok(all)
+    }
+
     /// Replays the ledger; returns how many lines it has.
     fn ledger(&mut self, training: i64) -> Result<usize, RunError> {
         let lines: Vec<Line> = self.store.rows(
-            "SELECT entry, round, sender, receiver, content, made_of, provenance
+            "SELECT entry, round, sender, receiver, content, made_of, provenance, bytes
              FROM ledger WHERE training = ? ORDER BY entry",
             [training],
             |row| {
@@ -221,9 +299,20 @@ impl Replay<'_> {
                     content: row.get(4)?,
                     made_of: from_json(&row.get::<_, String>(5)?),
                     provenance: from_json(&row.get::<_, String>(6)?),
+                    bytes: row.get(7)?,
                 })
             },
         )?;
+        let entries: Vec<u64> =
+            self.store
+                .rows("SELECT entries FROM trainings WHERE id = ?", [training], |row| row.get(0))?;
+        let count = lines.len();
+        if entries != [count as u64] {
+            let entries = entries.first().copied().unwrap_or(0);
+            self.flaw(format!(
+                "the ledger has {count} entries, and had {entries} when it was last written"
+            ));
+        }
         let mut sent: BTreeMap<u64, Sent> = BTreeMap::new();
         let mut round = 0;
         for (at, line) in lines.iter().enumerate() {
@@ -253,6 +342,12 @@ impl Replay<'_> {
                     sent.insert(entry, (sender, line.content.clone(), provenance.clone(), carried));
                 }
                 (None, Some(receiver)) => {
+                    if made_of.is_empty() && line.bytes > 0 {
+                        let bytes = line.bytes;
+                        self.flaw(format!(
+                            "entry {entry} has {bytes} bytes and is made of nothing"
+                        ));
+                    }
                     let mut said = BTreeSet::new();
                     for part in made_of {
                         let Some((sender, content, claimed, carried)) = sent.get(part).cloned()
@@ -280,7 +375,7 @@ impl Replay<'_> {
                 )),
             }
         }
-        Ok(lines.len())
+        Ok(count)
     }
 
     /// A participant is handed something that carries these participants' data.
@@ -314,7 +409,10 @@ impl Replay<'_> {
         let mut files = 0;
         for (who, file, hash, provenance) in models {
             let name = self.name(who);
-            let provenance: BTreeSet<usize> = from_json(&provenance).unwrap_or_default();
+            let Some(provenance) = from_json::<BTreeSet<usize>>(&provenance) else {
+                self.flaw(format!("whose data the model of \"{name}\" carries cannot be read"));
+                continue;
+            };
             if let Some(&rival) =
                 provenance.iter().find(|&&other| self.rivals.contains(&(other, who)))
             {

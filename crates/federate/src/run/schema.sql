@@ -64,6 +64,7 @@ CREATE TABLE trainings (
     welfare REAL,                   -- of its plan; NULL where there is none
     upper_bound REAL,               -- no plan that keeps the rule has a larger welfare
     note TEXT,                      -- what else there is to say of how the plan was made
+    entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger when that was last written
     hash TEXT,                      -- SHA-256 of all that is kept of it; NULL until it is done
     UNIQUE (seed, method)
 ) STRICT;

@@ -134,10 +134,13 @@ impl Group {
     ) -> Result<(), FederateError> {
         let Member { local, is_behind, .. } = member;
         let to = local.participant;
-        let carried = exchange.deliver(to, Content::Model, &self.common, &self.models)?;
-        local.receive(&carried);
+        // What nobody has sent anything for everybody knows from the start: it does not move.
+        if !self.models.is_empty() {
+            let carried = exchange.deliver(to, Content::Model, &self.common, &self.models)?;
+            local.receive(&carried);
+        }
         local.parameters[..self.common.len()].copy_from_slice(&self.common);
-        if correction == Correction::ControlVariates {
+        if correction == Correction::ControlVariates && !self.controls.is_empty() {
             let carried = exchange.deliver(to, Content::Gradient, &self.control, &self.controls)?;
             local.receive(&carried);
         }

@@ -1,8 +1,9 @@
 //! The audit against naive accounts and against whoever tampers with the record.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use fedcompetitors_federate::run::{Audit, Finding, audit};
+use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
 use rusqlite::{Connection, params};
 
@@ -10,19 +11,20 @@ use super::{Case, FEDERATION};
 
 impl Case {
     fn audit(&self) -> Audit {
-        audit(&self.path()).expect("it can be read")
+        audit(&self.path(), None).expect("it can be read")
     }
 
     fn flaws(&self) -> Vec<String> {
-        let findings = self.audit().findings;
-        findings
-            .into_iter()
-            .map(|finding| match finding {
-                Finding::Flaw { what, .. } => what,
-                Finding::Breach { path, .. } => format!("breach: {}", path.join(" ")),
-            })
-            .collect()
+        flaws(self.audit())
     }
+}
+
+fn flaws(audit: Audit) -> Vec<String> {
+    let told = |finding| match finding {
+        Finding::Flaw { what, .. } => what,
+        Finding::Breach { path, .. } => format!("breach: {}", path.join(" ")),
+    };
+    audit.findings.into_iter().map(told).collect()
 }
 
 #[test]
@@ -91,6 +93,15 @@ fn whoever_tampers_is_found() {
     );
     has(found("UPDATE models SET provenance = '[3,4]' WHERE participant = 0"), "never handed");
     has(found("UPDATE models SET hash = 'ff'"), "not the one that was trained");
+    has(found("UPDATE models SET provenance = 'x'"), "carries cannot be read");
+    has(found("UPDATE flows SET pairs = '[[0,'"), "whom this joins cannot be read");
+    has(found("DELETE FROM ledger WHERE training = 1 AND round = 4"), "entries, and had");
+    has(
+        found("UPDATE ledger SET made_of = '[]', provenance = '[]' WHERE receiver IS NOT NULL"),
+        "bytes and is made of nothing",
+    );
+    has(found("DELETE FROM competing WHERE a = 0"), "not those that it was begun with");
+    has(found("UPDATE trainings SET gradients = NULL WHERE id = 2"), "it is not done");
     has(
         found("UPDATE metrics SET value = value + 0.001 WHERE training = 2"),
         "not what was written",
@@ -107,6 +118,40 @@ fn whoever_tampers_is_found() {
     bytes[last] ^= 1;
     fs::write(&model, bytes).expect("written");
     has(case.flaws(), "not the one that was trained");
+}
+
+/// Who takes the competitions out of the record, with all that could tell, is found by whoever
+/// has the federation file.
+#[test]
+fn the_federation_file_has_the_last_word() {
+    let case = Case::new(FEDERATION);
+    let found = |text: &str| {
+        let file = parse_federation(Path::new("audited.toml"), text).expect("a federation");
+        flaws(audit(&case.path(), Some(&file.competing)).expect("it can be read"))
+    };
+    assert_eq!(found(FEDERATION), Vec::<String>::new());
+    // By other competitions what was done would have been a breach.
+    let used: (usize, usize) = case.ask("SELECT helper, helped FROM usage LIMIT 1");
+    let names = ["A", "B", "C", "D", "E"];
+    let (a, b) = (names[used.0], names[used.1]);
+    let header = format!("name = \"{a}\"\n");
+    let other = FEDERATION.replace("competes-with = [\"C\"]\n", "");
+    let other = other.replace("competes-with = [\"D\"]\n", "");
+    let other = other.replace(&header, &format!("{header}competes-with = [\"{b}\"]\n"));
+    let flaws = found(&other);
+    for told in [
+        "\"A\" and \"C\" compete by the record alone".to_owned(),
+        format!("breach: {a} {b}"),
+        format!("the plan connects \"{a}\" with its competitor \"{b}\""),
+    ] {
+        assert!(flaws.contains(&told), "{told}: {flaws:?}");
+    }
+    let file_alone = |flaw: &String| flaw.ends_with("compete by the federation file alone");
+    assert!(flaws.iter().any(file_alone), "{flaws:?}");
+    let renamed = FEDERATION.replace("name = \"B\"", "name = \"F\"");
+    let flaws = found(&renamed);
+    assert!(flaws.contains(&"\"F\" takes part by the federation file alone".to_owned()));
+    assert!(flaws.contains(&"\"B\" takes part, and not by the federation file".to_owned()));
 }
 
 /// Random ledgers, written without any guard: the audit finds a breach just where a naive
@@ -146,7 +191,10 @@ fn random_histories() {
         };
         for _ in 0..stream.below(6) {
             let to = stream.below(5) as usize;
-            let from: BTreeSet<usize> = (0..5).filter(|_| stream.below(3) == 0).collect();
+            let mut from: BTreeSet<usize> = (0..5).filter(|_| stream.below(3) == 0).collect();
+            if from.is_empty() {
+                from.insert(to);
+            }
             let mut parts = Vec::new();
             let mut union = BTreeSet::new();
             for &sender in &from {
@@ -162,6 +210,7 @@ fn random_histories() {
             }
             carried[to].extend(union);
         }
+        database.execute("UPDATE trainings SET entries = ?", [entry]).expect("counted");
         drop(database);
         let mut found = BTreeSet::new();
         for finding in case.audit().findings {

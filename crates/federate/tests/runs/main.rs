@@ -100,4 +100,10 @@ impl Case {
             .execute_batch(&format!("PRAGMA foreign_keys = OFF; {statements}"))
             .expect("a change");
     }
+
+    /// Two numbers that the record holds.
+    fn ask(&self, query: &str) -> (usize, usize) {
+        let database = Connection::open(self.path().join("run.sqlite")).expect("a database");
+        database.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?))).expect("a row")
+    }
 }

@@ -279,6 +279,11 @@ impl Happened {
             let Incident { round, participant, kind } = incident;
             insert.execute(params![training, round, participant, kind.name()])?;
         }
+        transaction.execute(
+            "UPDATE trainings SET entries =
+                 (SELECT ifnull(max(entry), 0) FROM ledger WHERE training = ?1) WHERE id = ?1",
+            [training],
+        )?;
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::run::RunError;
 /// All that is kept of a training when it ends, and what its figures are read with.
 const TRAINING: [&str; 9] = [
     "SELECT id, seed, method, policy, trainer, estimator, rounds, gradients, certificate, welfare,
-            upper_bound, note, (SELECT value FROM run WHERE key = 'name')
+            upper_bound, note, entries, (SELECT value FROM run WHERE key = 'name')
      FROM trainings WHERE id = ?1",
     "SELECT id, name FROM participants WHERE ?1 IS NOT NULL ORDER BY id",
     "SELECT helper, helped FROM usage WHERE training = ?1 ORDER BY helper, helped",
