@@ -1,6 +1,8 @@
 //! `status`, `metrics`, `export` and `audit`: what a run directory says.
 
-use fedcompetitors_federate::run::{self, Audit, Finding, IncidentLine, MethodSummary, Summary};
+use fedcompetitors_federate::run::{
+    self, Audit, Finding, IncidentLine, MethodSummary, Stop, Summary,
+};
 use fedcompetitors_files::read_federation;
 use fedcompetitors_graphs::shown;
 use fedcompetitors_report::{RunMethod, RunParticipant, RunReport, plural, unproven_text};
@@ -32,6 +34,9 @@ pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
             "On its way: {method}, seed {seed}: {round} of {rounds} rounds are saved."
         ));
     }
+    lines.extend(summary.stops.iter().map(|Stop { seed, method, message, .. }| {
+        format!("Stopped: {method}, seed {seed}: {}.", shown(message))
+    }));
     lines.extend(plans(&summary));
     for method in &summary.methods {
         lines.extend(method.incidents.iter().map(|line| incident(&summary, method, line)));
@@ -90,6 +95,9 @@ fn audit_text(audit: &Audit) -> String {
             format!("flaw in the run: {}", shown(what))
         }
         Finding::Flaw { training, what } => format!("flaw in {training}: {}", shown(what)),
+        Finding::Stopped { training, message } => {
+            format!("STOPPED, {training}: {}", shown(message))
+        }
     }));
     if audit.findings.is_empty() {
         lines.push("Nobody's data came to a competitor; the record agrees with itself.".into());

@@ -248,9 +248,10 @@ fn a_damaged_database_is_noticed() {
     }
 }
 
-/// That a plan is perhaps not the best is told wherever somebody would look.
+/// That the guard has stopped a training, and that a plan is perhaps not the best, is told
+/// wherever somebody would look.
 #[test]
-fn plans_that_may_not_be_the_best_are_told() {
+fn stops_and_plans_that_may_not_be_the_best_are_told() {
     let desk = Desk::new();
     desk.write("small.toml", SMALL);
     assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
@@ -258,9 +259,13 @@ fn plans_that_may_not_be_the_best_are_told() {
         let database = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
         database.execute_batch(statements).expect("a change");
     };
-    // As if the first training had just begun, after a search that was cut off.
+    // As if the first training had just begun, by a plan that brings A's data to B by way of C,
+    // after a search that was cut off.
     tamper(
         "PRAGMA foreign_keys = OFF;
+         CREATE TABLE plan AS SELECT * FROM usage WHERE training = 1;
+         DELETE FROM usage WHERE training = 1;
+         INSERT INTO usage VALUES (1, 0, 2), (1, 2, 1);
          UPDATE trainings SET gradients = NULL, hash = NULL, entries = 0,
              upper_bound = 1.25 * welfare WHERE id = 1;
          DELETE FROM ledger WHERE training = 1;
@@ -270,9 +275,23 @@ fn plans_that_may_not_be_the_best_are_told() {
     );
     let audit = text(&desk.run(&["audit", "run"]).stdout);
     assert!(audit.contains("\nThe run is not complete, it goes on or was stopped"), "{audit}");
+    assert_eq!(run_small(&desk, &["--resume"]).status.code(), Some(3), "the guard fires");
+    let status = text(&desk.run(&["status", "run"]).stdout);
+    assert!(status.starts_with("small: stopped by the guard; 4 trainings done"), "{status}");
+    let stop = "optimal+mixing, seed 7: round 1: the guard stopped a delivery to \"B\"";
+    assert!(status.contains(&format!("\nStopped: {stop}")), "{status}");
+    let audit = desk.run(&["audit", "run"]);
+    assert_eq!(audit.status.code(), Some(1));
+    let shown = text(&audit.stdout);
+    assert!(shown.contains("\nSTOPPED, optimal+mixing, seed 7: round 1: the guard"), "{shown}");
+    tamper(
+        "DELETE FROM usage WHERE training = 1;
+         INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",
+    );
     let run = run_small(&desk, &["--resume"]);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     let status = text(&desk.run(&["status", "run"]).stdout);
+    assert!(!status.contains("topped"), "{status}");
     let report = fs::read_to_string(desk.path("run/report.md")).expect("a report");
     for shown in [status, text(&run.stdout), report] {
         let line = "optimal+mixing, seed 7: the plan is within 20.0 % of the best";

@@ -70,6 +70,13 @@ pub enum Finding {
         /// What is wrong, in words.
         what: String,
     },
+    /// The guard has stopped a training, and nobody has got past that yet.
+    Stopped {
+        /// Method and seed.
+        training: String,
+        /// What the guard said.
+        message: String,
+    },
 }
 
 impl Finding {
@@ -117,6 +124,10 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
         besides: Vec::new(),
         references: Vec::new(),
     };
+    for stop in store.stops()? {
+        let training = format!("{}, seed {}", stop.method, stop.seed);
+        audit.findings.push(Finding::Stopped { training, message: stop.message });
+    }
     let rivals = rivals(&store, &names, federation, &mut audit.findings)?;
     let trainings: Vec<(i64, u64, String, bool)> = store.rows(
         "SELECT id, seed, method, gradients IS NOT NULL FROM trainings ORDER BY id",

@@ -20,7 +20,7 @@ const METRICS: &str = "
     ORDER BY training, metrics.round, metrics.participant, split, metric";
 
 /// Every table that is exported, with its query.
-const TABLES: [(&str, &str); 12] = [
+const TABLES: [(&str, &str); 13] = [
     (
         "participants.csv",
         "SELECT name AS participant, source, source_hash, samples FROM participants ORDER BY id",
@@ -86,6 +86,7 @@ const TABLES: [(&str, &str); 12] = [
          JOIN trainings ON trainings.id = training
          JOIN participants ON participants.id = participant ORDER BY incidents.id",
     ),
+    ("stops.csv", "SELECT seed, method, round, message FROM stops ORDER BY seed, method"),
     (
         "models.csv",
         "SELECT seed, method, name AS participant, file, models.hash, provenance, parts FROM models

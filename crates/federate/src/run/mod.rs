@@ -30,7 +30,7 @@ pub use error::RunError;
 pub use export::{export, write_metrics};
 pub use models::{ModelFile, read_model};
 pub use prepare::{Learning, Prepared, Source};
-pub use store::PlanFigures;
+pub use store::{PlanFigures, Stop};
 pub use summary::{Cell, IncidentLine, MethodSummary, ParticipantSummary, Summary, summary};
 
 /// How to run.

@@ -130,6 +130,16 @@ CREATE TABLE incidents (
     kind TEXT NOT NULL
 ) STRICT;
 
+-- Trainings that the guard has stopped, which goes away when a resumed run gets past that round.
+-- What moved until then is in the ledger, beyond the checkpoint.
+CREATE TABLE stops (
+    seed INTEGER NOT NULL,
+    method TEXT NOT NULL,
+    round INTEGER NOT NULL,         -- 0: before the training was begun
+    message TEXT NOT NULL,
+    PRIMARY KEY (seed, method)
+) STRICT, WITHOUT ROWID;
+
 -- Where to go on after an interruption.
 CREATE TABLE checkpoints (
     training INTEGER PRIMARY KEY REFERENCES trainings,

@@ -22,7 +22,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::RunError;
 pub use trainings::{
-    Checkpoint, Figure, Happened, NewTraining, PlanFigures, StoredModel, StoredTraining,
+    Checkpoint, Figure, Happened, NewTraining, PlanFigures, Stop, StoredModel, StoredTraining,
 };
 
 /// Says that a database is ours: `FedC`.

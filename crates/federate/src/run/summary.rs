@@ -6,18 +6,22 @@ use serde::de::DeserializeOwned;
 
 use super::{
     RunError, Store,
-    store::{PlanFigures, StoredTraining, from_json},
+    store::{PlanFigures, Stop, StoredTraining, from_json},
 };
 
 /// How a run can stand, as it is kept.
 const STATUSES: [&str; 3] = ["running", "complete", "complete with incidents"];
+
+/// How a run stands in which the guard has stopped a training.
+const STOPPED: &str = "stopped by the guard";
 
 /// What came out of a run so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// What the federation is called.
     pub name: String,
-    /// How the run stands: `running`, `complete` or `complete with incidents`.
+    /// How the run stands: `running`, `complete`, `complete with incidents` or `stopped by the
+    /// guard`.
     pub status: String,
     /// What is reported.
     pub metric: String,
@@ -31,6 +35,8 @@ pub struct Summary {
     pub seeds: Vec<u64>,
     /// Rounds that are done of the training that is on its way, and all of them.
     pub on_its_way: Option<(String, u64, usize, usize)>,
+    /// What the guard has stopped.
+    pub stops: Vec<Stop>,
 }
 
 /// One participant.
@@ -172,9 +178,13 @@ fn of(store: &Store) -> Result<Summary, RunError> {
         }
     }
     let said = |key: &str| -> Result<String, RunError> { Ok(store.said(key)?.unwrap_or_default()) };
-    let status = said("status")?;
+    let stops = store.stops()?;
+    let mut status = said("status")?;
     if !STATUSES.contains(&status.as_str()) {
         return Err(store.damaged(format!("a run cannot be \"{status}\"")));
+    }
+    if !stops.is_empty() {
+        STOPPED.clone_into(&mut status);
     }
     Ok(Summary {
         name: said("name")?,
@@ -185,6 +195,7 @@ fn of(store: &Store) -> Result<Summary, RunError> {
         methods,
         seeds,
         on_its_way,
+        stops,
     })
 }
 

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::{
     Learning, Options, Prepared, RunError, Store, methods, models,
-    store::{Checkpoint, Figure, Happened, NewTraining, PlanFigures, StoredModel, hex},
+    store::{Checkpoint, Figure, Happened, NewTraining, PlanFigures, Stop, StoredModel, hex},
 };
 use crate::{
     FederateError, Federation,
@@ -99,6 +99,12 @@ impl Ground<'_> {
         } else {
             let refused = refusals(prepared.competing(), &benefit, &usage, None);
             let estimator = settings.benefit.estimator;
+            let certificate = match self.proof(&usage) {
+                Err(RunError::Learning { error, .. }) => {
+                    return self.stopped(store, &name, error, &Happened::default());
+                }
+                proof => proof?,
+            };
             store.begin_training(&NewTraining {
                 seed: self.seed,
                 method: name.clone(),
@@ -106,7 +112,7 @@ impl Ground<'_> {
                 trainer: written(trainer_name),
                 estimator: methods::needs_benefits(policy).then(|| written(estimator)),
                 rounds: training.rounds(),
-                certificate: self.proof(&usage)?,
+                certificate,
                 plan,
                 usage: usage.edges().collect(),
                 refusals: refused
@@ -176,10 +182,13 @@ impl Ground<'_> {
             let round = training.done() + 1;
             (self.tell)((training.done(), training.rounds()), name);
             exchange.begin(round);
-            training.round(federation, &mut exchange)?;
+            let result = training.round(federation, &mut exchange);
             let (transfers, incidents) = exchange.drain();
             happened.transfers.extend(transfers);
             happened.incidents.extend(incidents);
+            if let Err(error) = result {
+                return self.stopped(store, name, error, &happened);
+            }
             let is_last = training.done() == training.rounds();
             if is_last || round.is_multiple_of(training.rounds().div_ceil(MOST_LOOKS)) {
                 happened.figures.extend(self.figures(ready, &*training, round, is_last));
@@ -199,6 +208,22 @@ impl Ground<'_> {
         let each = federation.evaluations().div_ceil(federation.len() as u64) + ready.spent;
         let models = self.models(ready, &*training)?;
         store.end_training(*id, &happened, each, &models, saved.elapsed().as_secs_f64())
+    }
+
+    /// A training cannot go on. If it was the guard that stopped it, the record says so, with
+    /// all that has moved until then: whoever looks into it must see what the guard saw.
+    fn stopped(
+        &self,
+        store: &mut Store,
+        method: &str,
+        error: FederateError,
+        happened: &Happened,
+    ) -> Result<(), RunError> {
+        if let FederateError::Guard { round, .. } = error {
+            let (seed, method, message) = (self.seed, method.to_owned(), error.to_string());
+            store.stop(&Stop { seed, method, round, message }, happened)?;
+        }
+        Err(error.into())
     }
 
     /// Who would help whom, and what finding out has cost each participant.

@@ -23,6 +23,7 @@ fn flaws(audit: Audit) -> Vec<String> {
     let told = |finding| match finding {
         Finding::Flaw { what, .. } => what,
         Finding::Breach { path, .. } => format!("breach: {}", path.join(" ")),
+        Finding::Stopped { message, .. } => format!("stopped: {message}"),
     };
     audit.findings.into_iter().map(told).collect()
 }
@@ -225,7 +226,7 @@ fn random_histories() {
                     }
                     found.insert((path[0], path[path.len() - 1]));
                 }
-                Finding::Flaw { what, .. } => panic!("seed {seed}: {what}"),
+                finding => panic!("seed {seed}: {finding:?}"),
             }
         }
         assert_eq!(found, expected, "seed {seed}");

@@ -1,6 +1,11 @@
 //! What a run directory remembers, and whom it lets go on.
 
-use fedcompetitors_federate::run::{export, summary, write_metrics};
+use std::time::Duration;
+
+use fedcompetitors_federate::{
+    FederateError,
+    run::{Finding, RunError, audit, export, summary, write_metrics},
+};
 
 use super::{Case, FEDERATION};
 
@@ -14,6 +19,68 @@ fn another_version_does_not_go_on() {
     let told = error.to_string();
     assert!(told.contains("was begun by version 0.0.9 with checkpoints 0, and this is"), "{told}");
     assert!(error.hint().contains("the version that began it"));
+}
+
+/// The guard stops a training whose plan was tampered with. What moved until then and that it was
+/// stopped stay on record, until a resumed run gets past.
+#[test]
+fn a_stop_of_the_guard_is_kept() {
+    let case = Case::new(FEDERATION);
+    let exported = |name: &str| {
+        let into = case.path().join(name);
+        export(&case.path(), &into).expect("exported");
+        std::fs::read(into.join("ledger.csv")).expect("a ledger")
+    };
+    let expected = exported("before");
+    // Begun and not a round done, by a plan that brings A's data to C by way of B and D.
+    // Mixing hands models and gradients over, two steps of that way in a round.
+    case.tamper(
+        "CREATE TABLE plan AS SELECT * FROM usage WHERE training = 1;
+         DELETE FROM usage WHERE training = 1;
+         INSERT INTO usage VALUES (1, 0, 1), (1, 1, 3), (1, 3, 2);
+         UPDATE trainings SET gradients = NULL, hash = NULL, entries = 0 WHERE id = 1;
+         DELETE FROM ledger WHERE training = 1;
+         DELETE FROM metrics WHERE training = 1;
+         DELETE FROM models WHERE training = 1;
+         UPDATE run SET value = 'running' WHERE key = 'status';",
+    );
+    // From the start, from the start with a checkpoint on the way, and from that checkpoint.
+    for (time, pause) in
+        [("first", Duration::MAX), ("second", Duration::ZERO), ("third", Duration::ZERO)]
+    {
+        let error = case.run_with(FEDERATION, true, pause).expect_err("the guard fires");
+        let RunError::Learning { error: FederateError::Guard { round, .. }, .. } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(*round, 2, "{time}");
+        let (entries, last) =
+            case.ask("SELECT count(*), max(round) FROM ledger WHERE training = 1");
+        assert!(entries > 8, "{time}: {entries}");
+        assert_eq!(last, 2, "{time}");
+        let (handed, _) = case.ask(
+            "SELECT count(*), 0 FROM ledger WHERE training = 1 AND round = 2 AND receiver = 1",
+        );
+        assert_eq!(handed, 1, "{time}: what was handed over before the stop is there");
+        let found = summary(&case.path()).expect("it can be read");
+        assert_eq!(found.status, "stopped by the guard");
+        assert_eq!((found.stops.len(), found.stops[0].round), (1, 2));
+        assert!(found.stops[0].message.contains("the guard stopped a delivery to \"C\""));
+        let found = audit(&case.path(), None).expect("it can be read");
+        let stopped = |finding: &Finding| matches!(finding, Finding::Stopped { .. });
+        assert_eq!(found.findings.iter().filter(|finding| stopped(finding)).count(), 1);
+        let of_plan = |finding: &Finding| matches!(finding, Finding::Flaw { what, .. } if what.contains("the plan connects"));
+        assert!(found.findings.iter().all(|one| stopped(one) || of_plan(one)), "{found:?}");
+    }
+    case.tamper(
+        "DELETE FROM usage WHERE training = 1; DELETE FROM checkpoints;
+         INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",
+    );
+    case.resume(FEDERATION).expect("it gets past");
+    let found = audit(&case.path(), None).expect("it can be read");
+    assert_eq!(found.findings, []);
+    assert_eq!(found.status, "complete");
+    assert_eq!(summary(&case.path()).expect("it can be read").stops, []);
+    assert_eq!(exported("after"), expected);
 }
 
 /// Whatever is counted by participant is refused where it does not add up, and figures that

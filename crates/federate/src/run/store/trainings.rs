@@ -35,6 +35,19 @@ pub struct PlanFigures {
     pub note: Option<String>,
 }
 
+/// A training that the guard has stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    /// The seed.
+    pub seed: u64,
+    /// The method's name.
+    pub method: String,
+    /// In which round; 0 before the first.
+    pub round: usize,
+    /// What the guard said.
+    pub message: String,
+}
+
 /// Where a training was when it was last saved.
 #[derive(Debug)]
 pub struct Checkpoint {
@@ -142,6 +155,7 @@ impl Store {
                 ],
             )?;
             let id = transaction.last_insert_rowid();
+            forget_stop(transaction, id, Some(0))?;
             let mut insert = transaction.prepare("INSERT INTO usage VALUES (?, ?, ?)")?;
             for (helper, helped) in &new.usage {
                 insert.execute(params![id, helper, helped])?;
@@ -194,6 +208,7 @@ impl Store {
     ) -> Result<(), RunError> {
         self.change(|transaction| {
             happened.insert(transaction, training)?;
+            forget_stop(transaction, training, Some(checkpoint.round))?;
             transaction.execute(
                 "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)",
                 params![
@@ -221,6 +236,7 @@ impl Store {
     ) -> Result<(), RunError> {
         self.change(|transaction| {
             happened.insert(transaction, training)?;
+            forget_stop(transaction, training, None)?;
             let mut insert = transaction.prepare("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)")?;
             for (participant, model) in models.iter().enumerate() {
                 let StoredModel { file, hash, provenance, parts } = model;
@@ -238,6 +254,39 @@ impl Store {
             add_seconds(transaction, training, seconds)
         })
     }
+
+    /// Says that the guard has stopped a training, and keeps what has happened since the last
+    /// checkpoint for whoever wants to know how it came to that. The checkpoint stays where it
+    /// was: a resumed run does these rounds again.
+    pub fn stop(&mut self, stop: &Stop, happened: &Happened) -> Result<(), RunError> {
+        let training = self.training(stop.seed, &stop.method)?;
+        self.change(|transaction| {
+            if let Some(training) = training {
+                happened.insert(transaction, training.id)?;
+            }
+            transaction.execute(
+                "INSERT OR REPLACE INTO stops VALUES (?, ?, ?, ?)",
+                params![stop.seed, stop.method, stop.round, stop.message],
+            )
+        })?;
+        Ok(())
+    }
+
+    /// What the guard has stopped.
+    pub fn stops(&self) -> Result<Vec<Stop>, RunError> {
+        self.rows(
+            "SELECT seed, method, round, message FROM stops ORDER BY seed, method",
+            [],
+            |row| {
+                Ok(Stop {
+                    seed: row.get(0)?,
+                    method: row.get(1)?,
+                    round: row.get(2)?,
+                    message: row.get(3)?,
+                })
+            },
+        )
+    }
 }
 
 /// What has happened in some rounds.
@@ -250,6 +299,7 @@ pub struct Happened {
 
 impl Happened {
     fn insert(&self, transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
+        make_room(transaction, training)?;
         let mut insert =
             transaction.prepare_cached("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)")?;
         for figure in &self.figures {
@@ -286,6 +336,40 @@ impl Happened {
         )?;
         Ok(())
     }
+}
+
+/// The rounds that were kept as the guard stopped them are done again, and make room for what
+/// happens now.
+fn make_room(transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
+    let was_stopped: bool = transaction.query_row(
+        "SELECT EXISTS (SELECT 1 FROM stops JOIN trainings USING (seed, method) WHERE id = ?)",
+        [training],
+        |row| row.get(0),
+    )?;
+    if was_stopped {
+        for table in ["metrics", "ledger", "incidents"] {
+            let beyond = format!(
+                "DELETE FROM {table} WHERE training = ?1
+                 AND round > ifnull((SELECT round FROM checkpoints WHERE training = ?1), 0)"
+            );
+            transaction.execute(&beyond, [training])?;
+        }
+    }
+    Ok(())
+}
+
+/// A training has come past this round, or to its end: if the guard had stopped it there or
+/// before, that is over.
+fn forget_stop(
+    transaction: &Transaction<'_>,
+    training: i64,
+    round: Option<usize>,
+) -> rusqlite::Result<usize> {
+    transaction.execute(
+        "DELETE FROM stops WHERE round <= ifnull(?2, round)
+         AND (seed, method) = (SELECT seed, method FROM trainings WHERE id = ?1)",
+        params![training, round],
+    )
 }
 
 fn add_seconds(transaction: &Transaction<'_>, training: i64, seconds: f64) -> rusqlite::Result<()> {
