@@ -12,7 +12,8 @@ use fedcompetitors_select::{Effort, Objective};
 
 const AFTER_HELP: &str = "\
 Exit status: 0 done, 1 a finding (a plan that breaks the rule, a certificate that does \
-not hold), 2 wrong usage or an unknown name, 3 a file that says something wrong, 4 a file out of reach.";
+not hold, a run in which somebody was missing or sent garbage), 2 wrong usage or an unknown name, 3 a file \
+that says something wrong, 4 a file out of reach, 130 stopped with Ctrl-C.";
 
 /// Federated learning for organisations that partly compete.
 ///
@@ -98,7 +99,7 @@ pub struct RunArguments {
     /// The federation file.
     pub federation: PathBuf,
     /// The folder to write models, record and report to; it is made if it is not there.
-    /// Without it `NAME-run`, for a federation file `NAME.toml`.
+    /// Without it `NAME-run`, for a federation file `NAME.toml` or `NAME/federation.toml`.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Go on with a run that was interrupted; it ends with the same bytes.

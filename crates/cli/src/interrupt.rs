@@ -14,6 +14,7 @@ use fedcompetitors_files::remove_temporaries;
 
 static SEARCHING: AtomicBool = AtomicBool::new(false);
 static STOP: AtomicBool = AtomicBool::new(false);
+static ADVICE: Mutex<Option<String>> = Mutex::new(None);
 
 /// Signals that follow each other faster than anybody can press keys are one: some
 /// programs signal both a process and its group.
@@ -34,8 +35,17 @@ pub fn listen() {
             return;
         }
         remove_temporaries();
+        if let Some(advice) = &*ADVICE.lock().unwrap_or_else(PoisonError::into_inner) {
+            // A bar may stand on this line.
+            eprintln!("\n{advice}");
+        }
         std::process::exit(130);
     });
+}
+
+/// What to tell whoever presses Ctrl-C from now on.
+pub fn advise(advice: String) {
+    *ADVICE.lock().unwrap_or_else(PoisonError::into_inner) = Some(advice);
 }
 
 /// Runs a search that ends early once the flag that it is given is set.

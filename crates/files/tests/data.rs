@@ -290,11 +290,17 @@ fn column(
     name: &str,
     values: usize,
     distinct: Option<&[&str]>,
-    numbers: bool,
+    (no_numbers, first): (usize, Option<(u64, &str)>),
     missing: &[&str],
 ) -> ColumnSurvey {
-    let distinct = distinct.map(texts);
-    ColumnSurvey { name: name.into(), values, distinct, numbers, missing: texts(missing) }
+    ColumnSurvey {
+        name: name.into(),
+        values,
+        distinct: distinct.map(texts),
+        texts: no_numbers,
+        first_text: first.map(|(line, text)| (line, text.to_owned())),
+        missing: texts(missing),
+    }
 }
 
 #[test]
@@ -306,17 +312,17 @@ fn a_survey_tells_what_columns_hold() {
         assert!(found.header);
         assert_eq!(found.rows, 4);
         let expected = [
-            column("grade", 4, Some(&["9", "10", "1e1"]), true, &[]),
-            column("name", 3, Some(&["a", "a b", "b"]), false, &["NA"]),
-            column("gone", 0, Some(&[]), true, &["", "?", "NULL"]),
-            column("price", 3, Some(&["2", "3", "$1,000"]), true, &["nan"]),
+            column("grade", 4, Some(&["9", "10", "1e1"]), (0, None), &[]),
+            column("name", 3, Some(&["a", "a b", "b"]), (3, Some((2, "b"))), &["NA"]),
+            column("gone", 0, Some(&[]), (0, None), &["", "?", "NULL"]),
+            column("price", 3, Some(&["2", "3", "$1,000"]), (0, None), &["nan"]),
         ];
         assert_eq!(found.columns, expected);
     }
     let found = parse_survey(here, &b"63.0,1.0,?\n63.0,2.0,0\n"[..]).expect("good");
     assert!(!found.header);
     assert_eq!(found.rows, 2);
-    assert_eq!(found.columns[0], column("column 1", 2, Some(&["63"]), true, &[]));
+    assert_eq!(found.columns[0], column("column 1", 2, Some(&["63"]), (0, None), &[]));
     for (most, known) in [(20, true), (21, false)] {
         let text: String = (0..most).fold("x\n".into(), |text, row| format!("{text}{row}\n"));
         let found = parse_survey(here, text.as_bytes()).expect("good");

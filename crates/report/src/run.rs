@@ -43,8 +43,11 @@ pub struct RunParticipant {
     pub samples: usize,
     /// With whom it competes.
     pub competitors: Vec<String>,
-    /// From whom its model has learned, itself included, with the part of each.
+    /// From whom its models have learned, itself included, with the part of each, on average
+    /// over the seeds.
     pub learned_from: Vec<(String, f32)>,
+    /// Was it handed anything of others, whether it took it or not?
+    pub was_offered: bool,
 }
 
 impl RunParticipant {
@@ -64,7 +67,7 @@ impl RunParticipant {
             lines.push(format!("and {rest} others"));
         }
         if lines.is_empty() {
-            lines.push("nobody".into());
+            lines.push(if self.was_offered { "nobody (left all)" } else { "nobody" }.into());
         }
         lines
     }
@@ -89,10 +92,10 @@ pub struct RunMethod {
 const LOCAL: &str = "local";
 
 /// Collaborators that are named in a terminal before the rest is only counted.
-const NAMED: usize = 4;
+const NAMED: usize = 3;
 
 /// Columns that a list of names may take.
-const LIST_WIDTH: usize = 36;
+const LIST_WIDTH: usize = 28;
 
 /// Mean and deviation of some numbers.
 fn spread(values: &[f64]) -> Option<(f64, f64)> {
@@ -186,7 +189,7 @@ impl RunReport {
             _ => ", mean ± deviation over the seeds",
         };
         format!(
-            "{} on each participant's own test data{seeds} ({better} is better); of the models on the way, each\nparticipant keeps the one its own validation data prefers.",
+            "{} on each participant's own test data{seeds} ({better} is better);\nof the models on the way, each participant keeps the one its own validation data prefers.",
             self.metric
         )
     }
@@ -297,8 +300,9 @@ impl RunReport {
         if !self.refused.is_empty() {
             let _ = writeln!(
                 text,
-                "\n{} refused because of competition; the report says why.",
-                plural(self.refused.len(), "useful edge was", "useful edges were")
+                "\n{} refused because of competition{}; the report says why.",
+                plural(self.refused.len(), "useful edge was", "useful edges were"),
+                if self.seeds() > 1 { " (first seed)" } else { "" }
             );
         }
         text

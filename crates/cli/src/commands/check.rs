@@ -30,18 +30,29 @@ pub fn check(arguments: &CheckArguments) -> Result<Outcome, Failure> {
         .zip(&learners)
         .map(|((name, source), learning)| data_line(name, source, learning, &classes))
         .collect();
-    let pairs = prepared.competing().pairs().count();
+    let competing = prepared.competing();
+    let name = |who: usize| shown(competing.participants().name(who)).into_owned();
+    let pairs: Vec<String> =
+        competing.pairs().map(|(a, b)| format!("{} and {}", name(a), name(b))).collect();
     let text = data_text(&lines, prepared.features().len());
     print(|output| {
         writeln!(
             output,
-            "{} makes sense: {}.\n\n{text}",
+            "{} makes sense: {}{}.\n\n{text}",
             shown_path(path),
-            plural(pairs, "competing pair", "competing pairs")
+            plural(pairs.len(), "competing pair", "competing pairs"),
+            match pairs.len() {
+                0 => String::new(),
+                1..=MOST_PAIRS => format!(" ({})", pairs.join(", ")),
+                _ => format!(" ({}, …)", pairs[..MOST_PAIRS].join(", ")),
+            }
         )
     })?;
     Ok(Outcome::Done)
 }
+
+/// Competing pairs that are named.
+const MOST_PAIRS: usize = 12;
 
 /// Samples of a class below which a figure is chance.
 const FEW: usize = 5;

@@ -26,6 +26,12 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
             hint: "choose another file with --out, or write over it with --force".into(),
         });
     }
+    if folder.is_file() {
+        return Err(Failure::Usage {
+            error: format!("{} is a file", shown_path(folder)),
+            hint: "name the folder with one data file for each participant".into(),
+        });
+    }
     let files = data_files(folder)?;
     let mut surveys = Vec::new();
     for path in &files {
@@ -33,6 +39,7 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
     }
     let text = template(folder, &out, &files, &surveys, target.as_deref())?;
     atomically(&out, |writer| writer.write_all(text.as_bytes()))?;
+    strange_texts(&files, &surveys);
     tell(&format!(
         "{} is written for {}; say who competes with whom in it, then `fedcompetitors check {}`",
         shown_path(&out),
@@ -40,6 +47,32 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
         shown_path(&out)
     ));
     Ok(Outcome::Done)
+}
+
+/// Of so many values in a column one may be no number, and it is still taken for one of
+/// numbers in which somebody has mistyped.
+const MOSTLY: usize = 10;
+
+fn is_mostly_of_numbers(column: &ColumnSurvey) -> bool {
+    column.is_of_numbers() || MOSTLY * column.texts <= column.values
+}
+
+/// Points to what is no number in columns that are of numbers otherwise.
+fn strange_texts(files: &[PathBuf], surveys: &[Survey]) {
+    let merged = merged(surveys);
+    for (path, survey) in files.iter().zip(surveys) {
+        for column in &survey.columns {
+            let is_strange = merged.get(&column.name).is_some_and(is_mostly_of_numbers);
+            if let (Some((line, text)), true) = (&column.first_text, is_strange) {
+                tell(&format!(
+                    "{}, line {line}: `{}` in the column \"{}\" is not a number: correct it, or add it to `missing`",
+                    shown_path(path),
+                    shown(text),
+                    shown(&column.name)
+                ));
+            }
+        }
+    }
 }
 
 /// The files of a folder that look like data, in the order of their names.
@@ -92,7 +125,7 @@ fn template(
     };
     let merged = merged(surveys);
     let of = |name: &str| merged.get(name);
-    let is_text = |name: &str| of(name).is_some_and(|column| !column.numbers);
+    let is_text = |name: &str| of(name).is_some_and(|column| !is_mostly_of_numbers(column));
     let mut text = String::from(
         "# A federation: who takes part, who competes, what is learned and how.\n\
          # Every key that is not here has the default that docs/federation-file.md tells.\n\n",
@@ -187,7 +220,8 @@ fn merged(surveys: &[Survey]) -> BTreeMap<String, ColumnSurvey> {
             merged.insert(column.name.clone(), column.clone());
             continue;
         };
-        known.numbers &= column.numbers;
+        known.values += column.values;
+        known.texts += column.texts;
         known.missing.extend(column.missing.clone());
         known.distinct = match (known.distinct.take(), &column.distinct) {
             (Some(mut values), Some(more)) => {

@@ -1,5 +1,7 @@
 //! `status`, `metrics`, `export` and `audit`: what a run directory says.
 
+use std::collections::BTreeMap;
+
 use fedcompetitors_federate::run::{
     self, Audit, Finding, IncidentLine, MethodSummary, Stop, Summary,
 };
@@ -23,16 +25,21 @@ pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
     let summary = run::summary(&arguments.folder)?;
     let done: usize = summary.methods.iter().map(|method| method.cells.len()).sum();
     let seconds: f64 = summary.methods.iter().map(|method| method.seconds).sum();
+    let is_at_work = run::is_at_work(&arguments.folder);
     let mut lines = vec![format!(
         "{}: {}; {} done, {seconds:.1} seconds so far.",
         shown(&summary.name),
-        summary.status,
+        if summary.status == "running" && !is_at_work { "interrupted" } else { &summary.status },
         plural(done, "training", "trainings"),
     )];
     if let Some((method, seed, round, rounds)) = &summary.on_its_way {
         lines.push(format!(
             "On its way: {method}, seed {seed}: {round} of {rounds} rounds are saved."
         ));
+    }
+    if summary.status == "running" && !is_at_work {
+        let folder = shown_path(&arguments.folder);
+        lines.push(format!("Go on with it: fedcompetitors run FILE --out {folder} --resume"));
     }
     lines.extend(summary.stops.iter().map(|Stop { seed, method, message, .. }| {
         format!("Stopped: {method}, seed {seed}: {}.", shown(message))
@@ -63,7 +70,11 @@ pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
     let federation = arguments.federation.as_deref().map(read_federation).transpose()?;
     let competing = federation.as_ref().map(|federation| &federation.competing);
     let found = run::audit(&arguments.folder, competing)?;
-    print(|output| output.write_all(audit_text(&found).as_bytes()))?;
+    let mut text = audit_text(&found);
+    if let Some(path) = &arguments.federation {
+        text = format!("{text}Who competes was taken from {}.\n", shown_path(path));
+    }
+    print(|output| output.write_all(text.as_bytes()))?;
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
 
@@ -152,6 +163,17 @@ fn incident(summary: &Summary, method: &MethodSummary, line: &IncidentLine) -> S
     format!("{name} {what} {rounds} ({}, seed {}).", method.name, line.seed)
 }
 
+/// How much of each other one is in a participant's models, on average over the seeds.
+fn mean_parts(method: &MethodSummary, participant: usize) -> BTreeMap<usize, f32> {
+    let mut parts = BTreeMap::new();
+    for (_, cells) in &method.cells {
+        for &(who, part) in &cells[participant].parts {
+            *parts.entry(who).or_default() += part / method.cells.len() as f32;
+        }
+    }
+    parts
+}
+
 /// A run as the report shows it.
 pub fn report_of(summary: &Summary) -> RunReport {
     let name = |who: usize| summary.participants[who].name.clone();
@@ -160,12 +182,12 @@ pub fn report_of(summary: &Summary) -> RunReport {
         name: one.name.clone(),
         samples: one.samples,
         competitors: one.competitors.clone(),
-        learned_from: own
-            .and_then(|method| method.cells.first())
-            .map(|(_, cells)| {
-                cells[at].parts.iter().map(|&(who, part)| (name(who), part)).collect()
-            })
-            .unwrap_or_default(),
+        learned_from: own.map(|method| mean_parts(method, at)).map_or(Vec::new(), |parts| {
+            parts.into_iter().map(|(who, part)| (name(who), part)).collect()
+        }),
+        was_offered: own.is_some_and(|method| {
+            method.cells.iter().any(|(_, cells)| cells[at].provenance.iter().any(|&who| who != at))
+        }),
     });
     let methods = summary.methods.iter().map(|method| RunMethod {
         name: method.name.clone(),

@@ -23,6 +23,7 @@ use super::results::report_of;
 use crate::{
     Failure, Outcome,
     arguments::{DemoArguments, RunArguments},
+    interrupt::advise,
     output::{print, shown_path, tell},
 };
 
@@ -45,17 +46,33 @@ pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     let given = given_benefits(&federation, beside)?;
     let folder = match &arguments.out {
         Some(folder) => folder.clone(),
-        None => PathBuf::from(format!(
-            "{}-run",
-            path.file_stem().map_or("federation".into(), |stem| stem.to_string_lossy())
-        )),
+        None => PathBuf::from(format!("{}-run", name_of(path))),
     };
+    let advice = format!(
+        "stopped; go on with: fedcompetitors run {} --out {} --resume, and any other option as before",
+        shown_path(path),
+        shown_path(&folder)
+    );
+    advise(advice);
+    if arguments.resume && run::status(&folder).is_none() {
+        tell(&format!("{} holds no run to go on with: a new one begins", shown_path(&folder)));
+    }
     let faults = match &arguments.faults {
         Some(path) => Some(scripted(path, federation.competing.participants())?),
         None => None,
     };
     let prepared = Prepared::read(federation, arguments.data.as_deref().unwrap_or(beside))?;
     to_the_end(&prepared, &folder, arguments.resume, faults.as_ref(), given)
+}
+
+/// What a federation file is called: as its folder, if the file has the name that all have.
+fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().map_or("federation".into(), |stem| stem.to_string_lossy());
+    let folder = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    match folder {
+        Some(folder) if stem == "federation" => folder.into_owned(),
+        _ => stem.into_owned(),
+    }
 }
 
 pub fn demo(arguments: &DemoArguments) -> Result<Outcome, Failure> {
@@ -72,6 +89,7 @@ fn to_the_end(
     faults: Option<&(Faults, String)>,
     given: Option<BenefitGraph>,
 ) -> Result<Outcome, Failure> {
+    let before = run::status(folder).filter(|status| resume && status != "running");
     let start = Instant::now();
     let bar = ProgressBar::new(0);
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %, {eta} left: {msg}");
@@ -90,6 +108,9 @@ fn to_the_end(
         },
     )?;
     bar.finish_and_clear();
+    if let Some(status) = before {
+        tell(&format!("the run in {} was {status} already: this is it", shown_path(folder)));
+    }
     let summary = run::summary(folder)?;
     let report = report_of(&summary);
     let path = folder.join("report.md");

@@ -30,7 +30,7 @@ pub use error::RunError;
 pub use export::{export, write_metrics};
 pub use models::{ModelFile, read_model};
 pub use prepare::{Learning, Prepared, Source};
-pub use store::{PlanFigures, Stop};
+pub use store::{PlanFigures, Stop, is_at_work};
 pub use summary::{Cell, IncidentLine, MethodSummary, ParticipantSummary, Summary, summary};
 
 /// How to run.
@@ -173,6 +173,11 @@ fn begin_or_check(
 /// other bytes, or read states as what they are not.
 fn program() -> String {
     format!("version {} with checkpoints {}", env!("CARGO_PKG_VERSION"), saved::VERSION)
+}
+
+/// How the run in a folder stands; nothing if none can be read there.
+pub fn status(folder: &Path) -> Option<String> {
+    Store::read(folder).and_then(|store| store.said("status")).ok().flatten()
 }
 
 fn competing_hash(competing: &CompetingGraph) -> String {

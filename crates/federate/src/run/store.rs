@@ -39,6 +39,15 @@ pub const DATABASE: &str = "run.sqlite";
 /// The name of the file that whoever writes there has locked.
 const LOCK: &str = "run.lock";
 
+/// How long a run waits for whoever asks whether one is at work already.
+const ASKING: Duration = Duration::from_millis(200);
+
+/// Is a run at work in a folder?
+pub fn is_at_work(folder: &Path) -> bool {
+    let asked = File::open(folder.join(LOCK)).map(|lock| lock.try_lock_shared());
+    matches!(asked, Ok(Err(TryLockError::WouldBlock)))
+}
+
 /// How long a run that is complete waits for those who read it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -63,12 +72,19 @@ impl Store {
             .write(true)
             .open(&lock_path)
             .map_err(unwritable)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(RunError::Busy { folder: folder.to_owned() });
+        let start = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                // Somebody may only be asking whether a run is at work.
+                Err(TryLockError::WouldBlock) if start.elapsed() < ASKING => {
+                    thread::sleep(ASKING / 10);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(RunError::Busy { folder: folder.to_owned() });
+                }
+                Err(TryLockError::Error(error)) => return Err(unwritable(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
         }
         // Nobody else is at work here: what is half written was left by a run that was killed.
         remove_leftovers(folder);

@@ -189,7 +189,7 @@ impl DataProblem {
             }),
             Self::TooLarge { .. } => "give the column in a larger unit".into(),
             Self::UnknownCategory { declared, .. } => format!(
-                "declared are {}; declare it too, or set `other` to count it as missing",
+                "declared are {}; declare it too, or count such as missing with `other-categories = \"missing\"`",
                 listed(declared)
             ),
             Self::UnknownClass { declared, .. } => format!(

@@ -40,10 +40,19 @@ pub struct ColumnSurvey {
     pub values: usize,
     /// The different values, whole numbers without zeros behind a point, if they are at most 20: in numeric order if all are numbers.
     pub distinct: Option<Vec<String>>,
-    /// Are all values numbers? (Of no values, all are.)
-    pub numbers: bool,
+    /// How many values are no numbers.
+    pub texts: usize,
+    /// The first of those, with its line.
+    pub first_text: Option<(u64, String)>,
     /// The texts that look missing, as they are written.
     pub missing: Vec<String>,
+}
+
+impl ColumnSurvey {
+    /// Are all values numbers? (Of no values, all are.)
+    pub fn is_of_numbers(&self) -> bool {
+        self.texts == 0
+    }
 }
 
 /// Has a first look at a data file, plain or compressed.
@@ -75,11 +84,11 @@ pub fn parse_survey(path: &Path, source: impl Read) -> Result<Survey, FileError>
     let mut rows = 0;
     if !header {
         rows += 1;
-        look(&mut columns, first).map_err(wrong(line))?;
+        look(&mut columns, line, first).map_err(wrong(line))?;
     }
     while let Some((line, record)) = records.next()? {
         rows += 1;
-        look(&mut columns, record).map_err(wrong(line))?;
+        look(&mut columns, line, record).map_err(wrong(line))?;
     }
     Ok(Survey { header, rows, columns: columns.into_iter().map(Looks::finish).collect() })
 }
@@ -95,11 +104,11 @@ fn looks_like_data(record: &ByteRecord) -> bool {
         && texts().all(|text| looks_missing(text) || number(text).is_ok())
 }
 
-fn look(columns: &mut [Looks], record: &ByteRecord) -> Result<(), DataProblem> {
+fn look(columns: &mut [Looks], line: u64, record: &ByteRecord) -> Result<(), DataProblem> {
     check_width(record, columns.len())?;
     for (at, column) in columns.iter_mut().enumerate() {
         let value = text(record, at, &column.name)?;
-        column.look(value);
+        column.look(line, value);
     }
     Ok(())
 }
@@ -109,17 +118,18 @@ struct Looks {
     name: String,
     values: usize,
     distinct: Option<BTreeSet<String>>,
-    numbers: bool,
+    texts: usize,
+    first_text: Option<(u64, String)>,
     missing: BTreeSet<String>,
 }
 
 impl Looks {
     fn new(name: String) -> Self {
         let (distinct, missing) = (Some(BTreeSet::new()), BTreeSet::new());
-        Self { name, values: 0, distinct, numbers: true, missing }
+        Self { name, values: 0, distinct, texts: 0, first_text: None, missing }
     }
 
-    fn look(&mut self, value: &str) {
+    fn look(&mut self, line: u64, value: &str) {
         if looks_missing(value) {
             if !self.missing.contains(value) {
                 self.missing.insert(value.to_owned());
@@ -127,7 +137,10 @@ impl Looks {
             return;
         }
         self.values += 1;
-        self.numbers &= number(value).is_ok();
+        if number(value).is_err() {
+            self.texts += 1;
+            self.first_text.get_or_insert_with(|| (line, value.to_owned()));
+        }
         let value = plain(value);
         if let Some(distinct) = &mut self.distinct
             && !distinct.contains(value)
@@ -142,14 +155,14 @@ impl Looks {
     fn finish(self) -> ColumnSurvey {
         let distinct = self.distinct.map(|distinct| {
             let mut texts: Vec<String> = distinct.into_iter().collect();
-            if self.numbers {
+            if self.texts == 0 {
                 let value = |text: &String| number(text).unwrap_or(0.0);
                 texts.sort_by(|a, b| value(a).total_cmp(&value(b)));
             }
             texts
         });
         let missing = self.missing.into_iter().collect();
-        let Self { name, values, numbers, .. } = self;
-        ColumnSurvey { name, values, distinct, numbers, missing }
+        let Self { name, values, texts, first_text, .. } = self;
+        ColumnSurvey { name, values, distinct, texts, first_text, missing }
     }
 }

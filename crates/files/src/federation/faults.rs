@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use fedcompetitors_graphs::Participants;
 use serde::Deserialize;
 
-use super::check;
+use super::{FederationProblem, check};
 use crate::{FileError, Problem};
 
 /// What goes wrong with a participant.
@@ -57,7 +57,7 @@ struct Script {
 /// participant.
 ///
 /// # Errors
-/// If it cannot be read, or names somebody who does not take part.
+/// If it cannot be read, names somebody who does not take part, or means no round.
 pub fn read_faults(
     path: &Path,
     participants: &Participants,
@@ -71,6 +71,16 @@ pub fn read_faults(
             let line = line.map(|at| at as u64 + 1);
             FileError { path: path.to_owned(), line, problem: error.into() }
         })?;
+        if entry.first == 0 || entry.first > entry.last {
+            let line = text.lines().position(|line| line.contains(&entry.participant));
+            let line = line.map(|at| at as u64 + 1);
+            let problem = FederationProblem::Range {
+                participant: Some(entry.participant.clone()),
+                key: "first".into(),
+                wanted: "a round from 1 on, not after `last`",
+            };
+            return Err(FileError { path: path.to_owned(), line, problem: problem.into() });
+        }
         Ok((index, entry))
     });
     Ok((found.collect::<Result<_, FileError>>()?, text.clone()))
