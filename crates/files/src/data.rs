@@ -18,8 +18,11 @@ use fedcompetitors_graphs::nearest;
 use fedcompetitors_learn::{Column, Table, Targets};
 
 use crate::{FileError, Problem, graphs::open};
-use number::{NoNumber, number};
-use source::{DataRecords, Origin, check_names, check_width, column_names, text};
+use number::NoNumber;
+use source::{check_names, check_width, text};
+
+pub(crate) use number::number;
+pub(crate) use source::{DataRecords, Origin, column_names};
 
 pub use problem::DataProblem;
 pub use survey::{ColumnSurvey, Survey, parse_survey, survey};

@@ -7,7 +7,7 @@ use std::{
 
 use fedcompetitors_graphs::{GraphError, shown};
 
-use crate::{CatalogueProblem, Cifar10Problem, DataProblem, FederationProblem};
+use crate::{CatalogueProblem, Cifar10Problem, DataProblem, EicuProblem, FederationProblem};
 
 /// A file that cannot be used: which one, where, why.
 #[derive(Debug)]
@@ -144,6 +144,9 @@ pub enum Problem {
     /// Not a file of CIFAR-10.
     #[error(transparent)]
     Cifar10(#[from] Cifar10Problem),
+    /// The tables of eICU cannot be used.
+    #[error(transparent)]
+    Eicu(#[from] EicuProblem),
     /// A participant's data cannot be used.
     #[error("{}{problem}", of_participant(.participant.as_deref()))]
     Data {
@@ -259,6 +262,7 @@ impl FileError {
             Problem::Data { problem, .. } => problem.hint(),
             Problem::Catalogue(problem) => problem.hint().into(),
             Problem::Cifar10(problem) => problem.hint(),
+            Problem::Eicu(problem) => problem.hint(),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | federation | TOML, see [`federation::Settings`] |
 //! | data | CSV, plain or compressed with gzip, with a line of names or without, read by [`DataRules`] |
 //! | CIFAR-10 | its official binary files |
+//! | eICU | the database's own tables in a folder, see [`read_eicu`] |
 //! | plan | JSON, `fedcompetitors-plan/1` |
 //! | certificate | JSON, `fedcompetitors-certificate/1` |
 //! | catalogue of data sets | JSON, `fedcompetitors-catalogue/1` |
@@ -21,6 +22,7 @@ mod catalogue;
 mod certificate;
 mod cifar10;
 mod data;
+mod eicu;
 mod error;
 pub mod federation;
 mod graphs;
@@ -40,6 +42,7 @@ pub use data::{
     ColumnSurvey, DataProblem, DataRules, Incomplete, ReadTable, Survey, TargetMeaning,
     parse_survey, parse_table, read_table, survey,
 };
+pub use eicu::{Cohort, Eicu, EicuProblem, Hospitals, PAPER_HOSPITALS, read_eicu};
 pub use error::{FileError, NpyProblem, Problem};
 pub use federation::{FederationFile, FederationProblem, parse_federation, read_federation};
 pub use graphs::{

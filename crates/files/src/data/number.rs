@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 /// Why a text is not a number that can be used.
 #[derive(Debug, PartialEq)]
-pub(super) enum NoNumber {
+pub(crate) enum NoNumber {
     Text,
     TooLarge,
 }
 
 /// The number that a text says. An amount such as `$60,000.50` may have its sign and its
 /// commas; elsewhere a comma might as well be a decimal one.
-pub(super) fn number(text: &str) -> Result<f32, NoNumber> {
+pub(crate) fn number(text: &str) -> Result<f32, NoNumber> {
     let plain = match text.strip_prefix('$') {
         Some(amount) => without_thousands(amount.trim_start()),
         None => text.into(),

@@ -21,7 +21,7 @@ const PARQUET: &[u8] = b"PAR1";
 
 /// Where data come from, for errors.
 #[derive(Clone, Copy)]
-pub(super) struct Origin<'p> {
+pub(crate) struct Origin<'p> {
     pub path: &'p Path,
     pub participant: Option<&'p str>,
 }
@@ -35,7 +35,7 @@ impl Origin<'_> {
 }
 
 /// The records of a data file, unpacked if need be.
-pub(super) struct DataRecords<'p> {
+pub(crate) struct DataRecords<'p> {
     origin: Origin<'p>,
     compressed: bool,
     records: Records<'p, Box<dyn Read + 'p>>,
@@ -105,7 +105,7 @@ pub(super) fn text<'r>(
 }
 
 /// The names in a header line.
-pub(super) fn column_names(record: &ByteRecord) -> Result<Vec<String>, DataProblem> {
+pub(crate) fn column_names(record: &ByteRecord) -> Result<Vec<String>, DataProblem> {
     if let Some(separator) = other_separator(record) {
         return Err(DataProblem::Separator(separator));
     }
