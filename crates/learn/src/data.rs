@@ -297,6 +297,58 @@ impl Split {
         Ok(split)
     }
 
+    /// Splits for cross-validation: every sample is in the test of one of them. Each test has
+    /// its share of each class, as even as it can be. Of the others each class gives
+    /// `validation` hundredths, rounded, at least one sample if it has two: choices need all classes.
+    ///
+    /// # Errors
+    /// If there are too few samples for that.
+    pub fn folds(
+        targets: &Targets,
+        folds: usize,
+        validation: usize,
+        stream: &mut Stream,
+    ) -> Result<Vec<Self>, LearnError> {
+        let samples = targets.len();
+        if folds < 2 || samples < folds.max(3) {
+            return Err(LearnError::TooFew { samples });
+        }
+        let mut order: Vec<u32> = (0..samples as u32).collect();
+        shuffle(&mut order, stream);
+        let class = |row: u32| match targets {
+            Targets::Values(_) => 0,
+            Targets::Classes { labels, .. } => labels[row as usize],
+        };
+        // Dealt out one by one, class after class, no test has two more of a class than
+        // another, nor two more of all.
+        order.sort_by_key(|&row| class(row));
+        let fold = |test: usize| {
+            let mut split = Self { training: Vec::new(), validation: Vec::new(), test: Vec::new() };
+            for same in order.chunk_by(|&a, &b| class(a) == class(b)) {
+                // Where the class begins in the order says whose turn it is.
+                let first = order.partition_point(|&row| class(row) < class(same[0]));
+                let (tested, others): (Vec<_>, Vec<_>) =
+                    (first..).zip(same).partition(|(at, _)| at % folds == test);
+                let wanted = (others.len() * validation + 50) / 100;
+                let wanted = wanted.max(1).min(others.len().saturating_sub(1));
+                let rows =
+                    |of: &[(usize, &u32)]| of.iter().map(|&(_, &row)| row).collect::<Vec<_>>();
+                split.test.extend(rows(&tested));
+                split.validation.extend(rows(&others[..wanted]));
+                split.training.extend(rows(&others[wanted..]));
+            }
+            for part in [&mut split.training, &mut split.validation, &mut split.test] {
+                part.sort_unstable();
+            }
+            split
+        };
+        let splits: Vec<Self> = (0..folds).map(fold).collect();
+        if splits.iter().any(|split| split.validation.is_empty()) {
+            return Err(LearnError::TooFew { samples });
+        }
+        Ok(splits)
+    }
+
     /// The rows of a part.
     pub fn rows(&self, part: Part) -> &[u32] {
         match part {

@@ -19,6 +19,13 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// The loss for two classes in which both count as much, however rare one is.
+    pub fn balanced(labels: &[u32]) -> Self {
+        let ones = labels.iter().filter(|&&label| label == 1).count();
+        let weight = |count: usize| labels.len() as f32 / (2.0 * count.max(1) as f32);
+        Self::BinaryCrossEntropy { weights: [weight(labels.len() - ones), weight(ones)] }
+    }
+
     /// Do these targets and this many outputs go with it?
     ///
     /// # Errors

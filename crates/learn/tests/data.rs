@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{
-    LearnError, Loss, Metric, Mlp, NativeLearner, Samples, Split, Targets, simplex,
+    LearnError, Loss, Metric, Mlp, NativeLearner, Samples, Split, Targets, shuffle, simplex,
 };
 
 fn classes(labels: &[u32], count: u32) -> Targets {
@@ -134,4 +134,42 @@ fn equals_stay_equal_and_harm_goes_to_nothing() {
     // Where it comes to rest: in proportion to prior · exp(−gradient / pull).
     assert!((weights[2] / weights[0] - (-1.0_f32).exp()).abs() < 1e-3);
     assert!(weights[3] < 1e-9);
+}
+
+/// Against the definition: every row is tested once, the parts of a fold don't overlap, and
+/// classes are as even as whole numbers allow.
+#[test]
+fn folds_test_every_row_once_and_share_classes_evenly() {
+    for case in 0..200 {
+        let mut stream = Stream::new(case, "folds", 0);
+        let rows = 10 + stream.below(60) as usize;
+        let ones = 2 + stream.below(rows as u64 - 3) as usize;
+        let mut labels: Vec<u32> = (0..rows).map(|row| u32::from(row < ones)).collect();
+        shuffle(&mut labels, &mut stream);
+        let folds = 2 + stream.below(5) as usize;
+        let targets = Targets::Classes { labels: labels.clone(), count: 2 };
+        let splits = Split::folds(&targets, folds, 20, &mut stream).expect("enough");
+        assert_eq!(splits.len(), folds);
+        let mut tested: Vec<u32> = splits.iter().flat_map(|split| split.test.clone()).collect();
+        tested.sort_unstable();
+        assert!(tested.iter().copied().eq(0..rows as u32), "case {case}");
+        let of =
+            |part: &[u32], class| part.iter().filter(|&&row| labels[row as usize] == class).count();
+        for split in &splits {
+            let mut all = [&split.training[..], &split.validation, &split.test].concat();
+            all.sort_unstable();
+            assert!(all.iter().copied().eq(0..rows as u32), "case {case}");
+            for class in 0..2 {
+                let share = of(&all, class) / folds;
+                assert!((share..=share + 1).contains(&of(&split.test, class)), "case {case}");
+                let others = of(&split.training, class) + of(&split.validation, class);
+                assert_eq!(of(&split.validation, class) > 0, others > 1, "case {case}");
+                assert_eq!(of(&split.training, class) > 0, others > 0, "case {case}");
+            }
+        }
+        let again = Split::folds(&targets, folds, 20, &mut Stream::new(case, "again", 0));
+        assert_ne!(again.expect("enough"), splits);
+    }
+    let few = Targets::Values(vec![1.0; 4]);
+    assert!(Split::folds(&few, 5, 20, &mut Stream::new(0, "folds", 0)).is_err());
 }

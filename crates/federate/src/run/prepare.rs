@@ -216,9 +216,7 @@ impl Prepared {
             (TaskKind::Regression, _) => Loss::SquaredError,
             (TaskKind::Classes, _) => Loss::CrossEntropy,
             (TaskKind::Binary, Targets::Classes { labels, .. }) if self.settings.task.balanced => {
-                let ones = labels.iter().filter(|&&label| label == 1).count();
-                let weight = |count: usize| labels.len() as f32 / (2.0 * count.max(1) as f32);
-                Loss::BinaryCrossEntropy { weights: [weight(labels.len() - ones), weight(ones)] }
+                Loss::balanced(labels)
             }
             (TaskKind::Binary, _) => Loss::BinaryCrossEntropy { weights: [1.0, 1.0] },
         }
