@@ -59,7 +59,7 @@ impl Setting {
             Method::FedProx => figures[2],
             Method::Scaffold => figures[3],
             Method::Ce => figures[4],
-            Method::Hypernetworks | Method::Mixing => figures[5],
+            Method::Hypernetworks | Method::BestHypernetworks | Method::Mixing => figures[5],
         }
     }
 }
