@@ -461,9 +461,13 @@ pub struct ReproduceArguments {
     /// Which experiment.
     #[arg(value_enum)]
     pub setting: SettingName,
-    /// How many federations to draw, with the seeds 901, 902, ….
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub seeds: u64,
+    /// How many federations to draw, or with `eicu` how often to cross-validate, with the seeds
+    /// 901, 902, …; 5 if not said, 10 with `eicu`.
+    #[arg(long, visible_alias = "repeats", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: Option<u64>,
+    /// The folder with the tables of eICU, which only `eicu` takes and needs.
+    #[arg(long, value_name = "DIR", required_if_eq("setting", "eicu"))]
+    pub data: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
@@ -498,6 +502,9 @@ pub enum SettingName {
     SyntheticWeak,
     /// Two tasks of opposite sign.
     SyntheticStrong,
+    /// Deaths in hospitals, from the tables of eICU: ten hospitals of the full database, or
+    /// groups of the demo's.
+    Eicu,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -14,7 +14,7 @@ use std::{io, process::ExitCode};
 
 use clap::Parser;
 use fedcompetitors_federate::{FederateError, run::RunError};
-use fedcompetitors_files::{FileError, Problem};
+use fedcompetitors_files::{EicuProblem, FileError, Problem};
 
 use crate::{
     arguments::{Arguments, Command},
@@ -92,7 +92,9 @@ impl Failure {
 
 fn file_status(error: &FileError) -> u8 {
     match error.problem {
-        Problem::Unreadable(_) | Problem::Unwritable(_) => 4,
+        Problem::Unreadable(_)
+        | Problem::Unwritable(_)
+        | Problem::Eicu(EicuProblem::NoTable { .. }) => 4,
         _ => 3,
     }
 }

@@ -24,10 +24,10 @@ pub struct ExperimentTable {
 pub struct ExperimentRow {
     /// The method.
     pub method: String,
-    /// Mean and deviation over the seeds, for each participant.
+    /// Mean and what the table says of its spread, for each participant.
     pub cells: Vec<(f64, f64)>,
-    /// The paper's, where it has any.
-    pub paper: Vec<(f64, f64)>,
+    /// The paper's, where it has any, some without a deviation.
+    pub paper: Vec<(f64, Option<f64>)>,
     /// The mean over the participants, and its standard error over the seeds.
     pub mean: (f64, f64),
 }
@@ -56,9 +56,10 @@ impl ExperimentTable {
             table.row(ours);
             if !row.paper.is_empty() {
                 let mut paper = vec!["  the paper's".to_owned()];
-                paper.extend(
-                    row.paper.iter().map(|(mean, deviation)| format!("{mean:.2} ± {deviation:.2}")),
-                );
+                paper.extend(row.paper.iter().map(|(mean, deviation)| match deviation {
+                    Some(deviation) => format!("{mean:.2} ± {deviation:.2}"),
+                    None => format!("{mean:.2}"),
+                }));
                 let mean = row.paper.iter().map(|cell| cell.0).sum::<f64>();
                 paper.push(format!("{:.2}", mean / row.paper.len() as f64));
                 table.row(paper);
@@ -86,7 +87,8 @@ impl ExperimentTable {
             }
             let _ = writeln!(text, " {} |", spread(row.mean));
         }
-        text.push_str("\nIn brackets: the paper's mean.\n\n");
+        let is_compared = self.rows.iter().any(|row| !row.paper.is_empty());
+        text.push_str(if is_compared { "\nIn brackets: the paper's mean.\n\n" } else { "\n" });
         for remark in &self.remarks {
             let _ = writeln!(text, "- {remark}");
         }
@@ -107,7 +109,7 @@ mod tests {
             rows: vec![ExperimentRow {
                 method: "Local".into(),
                 cells: vec![(0.1234, 0.01), (16.12, 0.5)],
-                paper: vec![(0.23, 0.08), (24.47, 4.98)],
+                paper: vec![(0.23, Some(0.08)), (24.47, Some(4.98))],
                 mean: (8.12, 0.25),
             }],
             remarks: vec!["A remark.".into()],
@@ -123,5 +125,12 @@ mod tests {
         assert!(
             table.markdown().contains("| Local | 0.123 ± 0.010 (0.23) | 16.1 ± 0.500 (24.47) |")
         );
+        assert!(table.markdown().contains("In brackets"));
+        // Figures without deviations, and no figures of the paper at all.
+        let mut table = table;
+        table.rows[0].paper = vec![(0.23, None), (24.47, None)];
+        assert!(table.text().contains("  the paper's  0.23           24.47         12.35\n"));
+        table.rows[0].paper.clear();
+        assert!(!table.text().contains("paper") && !table.markdown().contains("paper"));
     }
 }

@@ -1,5 +1,7 @@
 //! `reproduce`: the paper's tables.
 
+mod eicu;
+
 use std::{
     fmt::Write as _,
     fs,
@@ -8,8 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_federate::experiment::{
-    Estimates, Experiment, Method, MethodResult, Results, Setting, Spread, paired,
+use fedcompetitors_federate::{
+    FederateError,
+    experiment::{
+        Estimates, Experiment, Method, MethodResult, Progress, Results, Setting, Spread, paired,
+    },
 };
 use fedcompetitors_files::{FileError, Problem, atomically, make_folder, write_json};
 use fedcompetitors_graphs::{BenefitGraph, Participants, UsageGraph};
@@ -25,41 +30,69 @@ use crate::{
 };
 
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
-    let setting = match arguments.setting {
-        SettingName::SyntheticWeak => Setting::Weak,
-        SettingName::SyntheticStrong => Setting::Strong,
+    let setting = match (arguments.setting, &arguments.data) {
+        (SettingName::Eicu, Some(data)) => return eicu::reproduce(arguments, data),
+        (SettingName::SyntheticStrong, None) => Setting::Strong,
+        (SettingName::SyntheticWeak, None) => Setting::Weak,
+        _ => {
+            let error = "`--data` is for `eicu`, which needs it".to_owned();
+            let hint = "synthetic data is made up: leave `--data` out".to_owned();
+            return Err(Failure::Usage { error, hint });
+        }
     };
-    let mut experiment = Experiment::new(setting, arguments.seeds);
+    let mut experiment = Experiment::new(setting, arguments.seeds.unwrap_or(5));
     experiment.measure = arguments.measure;
     experiment.evaluations = arguments.evaluations;
-    if let (Some(rate), Some(decay)) = (arguments.rate, arguments.decay) {
-        experiment.rules = vec![Rule::Adam { rate, decay }];
-    }
+    experiment.rules = rules(arguments).unwrap_or(experiment.rules);
     // Better now than when the work is done.
     if let Some(folder) = &arguments.out {
         check_writable(folder)?;
     }
     let start = Instant::now();
-    let results = run(&experiment, arguments.threads)?;
+    let results = run(arguments.threads, |progress| experiment.run(progress))?;
     let table = table(&results);
-    let json = results_json(&results);
-    print(|output| match arguments.format {
-        TableFormat::Text => {
-            let plans = plans_text(&results);
-            output.write_all(format!("{}\n{plans}", table.text()).as_bytes())
-        }
-        TableFormat::Markdown => output.write_all(table.markdown().as_bytes()),
-        TableFormat::Json => write_json(output, &json),
-    })?;
-    if let Some(folder) = &arguments.out {
-        write_all(folder, &table, &json)?;
-    }
+    let (text, markdown) = (table.text(), table.markdown());
+    let shown = format!("{text}\n{}", plans_text(&results));
+    show(arguments, &Written { text, markdown, json: results_json(&results) }, &shown)?;
     tell(&format!("{:.0} seconds", start.elapsed().as_secs_f64()));
     Ok(Outcome::Done)
 }
 
+/// The one rule that was asked for, if so.
+fn rules(arguments: &ReproduceArguments) -> Option<Vec<Rule>> {
+    let (rate, decay) = (arguments.rate?, arguments.decay?);
+    Some(vec![Rule::Adam { rate, decay }])
+}
+
+/// A table in each form.
+struct Written {
+    text: String,
+    markdown: String,
+    json: Value,
+}
+
+/// Prints a table as it was asked for, on a terminal with more besides, and writes its files.
+fn show(
+    arguments: &ReproduceArguments,
+    written: &Written,
+    on_terminal: &str,
+) -> Result<(), Failure> {
+    print(|output| match arguments.format {
+        TableFormat::Text => output.write_all(on_terminal.as_bytes()),
+        TableFormat::Markdown => output.write_all(written.markdown.as_bytes()),
+        TableFormat::Json => write_json(output, &written.json),
+    })?;
+    match &arguments.out {
+        Some(folder) => write_all(folder, written),
+        None => Ok(()),
+    }
+}
+
 /// Runs the experiment on so many threads, showing how far it is.
-fn run(experiment: &Experiment, threads: Option<u16>) -> Result<Results, Failure> {
+fn run<T: Send>(
+    threads: Option<u16>,
+    experiment: impl Fn(Progress<'_>) -> Result<T, FederateError> + Sync,
+) -> Result<T, Failure> {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(0).with_style(style);
@@ -77,9 +110,9 @@ fn run(experiment: &Experiment, threads: Option<u16>) -> Result<Results, Failure
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
     let results = match pool {
-        Ok(pool) => pool.install(|| experiment.run(&progress)),
+        Ok(pool) => pool.install(|| experiment(&progress)),
         // Without a pool of its own it takes the common one.
-        Err(_) => experiment.run(&progress),
+        Err(_) => experiment(&progress),
     };
     bar.finish_and_clear();
     Ok(results?)
@@ -101,7 +134,7 @@ fn table(results: &Results) -> ExperimentTable {
         ExperimentRow {
             method: result.method.name().to_owned(),
             cells: cells.collect(),
-            paper: results.setting.paper(result.method).to_vec(),
+            paper: results.setting.paper(result.method).map(|(mean, d)| (mean, Some(d))).to_vec(),
             mean: (mean.mean, mean.error),
         }
     });
@@ -134,20 +167,29 @@ fn remarks(results: &Results) -> Vec<String> {
         "Every method: at most {} gradients for each participant on average, estimation included{chosen}.",
         results.budget
     ));
-    for result in &results.methods {
-        let estimation = if result.estimation > 0.0 {
-            format!(", {:.0} of them to estimate benefits", result.estimation)
-        } else {
-            String::new()
-        };
-        remarks.push(format!(
-            "  {}: {:.0} gradients{estimation}; {}.",
-            result.method.name(),
-            result.evaluations,
-            choice_text(result)
-        ));
-    }
-    let agreements = results.estimates.iter().flat_map(|estimates| &estimates.agreements);
+    remarks.extend(results.methods.iter().map(cost_text));
+    remarks.extend(agreement_texts(&results.estimates));
+    remarks
+}
+
+/// How many gradients a method took, and what validation data chose for it.
+fn cost_text(result: &MethodResult) -> String {
+    let estimation = if result.estimation > 0.0 {
+        format!(", {:.0} of them to estimate benefits", result.estimation)
+    } else {
+        String::new()
+    };
+    format!(
+        "  {}: {:.0} gradients{estimation}; {}.",
+        result.method.name(),
+        result.evaluations,
+        choice_text(result)
+    )
+}
+
+/// How well each estimate ranks helpers, where that was measured.
+fn agreement_texts(estimates: &[Estimates]) -> Vec<String> {
+    let agreements = estimates.iter().flat_map(|estimates| &estimates.agreements);
     let mut by_source: Vec<(&str, Vec<f64>)> = Vec::new();
     for (source, agreement) in agreements {
         let Some(agreement) = agreement else { continue };
@@ -156,14 +198,14 @@ fn remarks(results: &Results) -> Vec<String> {
             None => by_source.push((source.name(), vec![*agreement])),
         }
     }
-    for (source, agreements) in by_source {
-        let spread = Spread::of(&agreements);
-        remarks.push(format!(
+    let told = by_source.iter().map(|(source, agreements)| {
+        let spread = Spread::of(agreements);
+        format!(
             "Rank correlation of the {source} estimate with measured gains: {:.2} ± {:.2}.",
             spread.mean, spread.deviation
-        ));
-    }
-    remarks
+        )
+    });
+    told.collect()
 }
 
 /// Who is best, and who cannot be told from the best.
@@ -257,40 +299,7 @@ fn results_json(results: &Results) -> Value {
         .methods
         .iter()
         .map(|result| {
-            json!({
-                "method": result.method.name(),
-                "cells": result.cells,
-                "paper": results.setting.paper(result.method),
-                "gradients": result.evaluations,
-                "gradients_for_estimation": result.estimation,
-                "rule": choice_text(result),
-                "plans": result.plans.iter().map(|plan| edges_json(participants, plan)).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let estimates: Vec<Value> = results
-        .estimates
-        .iter()
-        .map(|estimates| {
-            let benefits: Vec<Value> = estimates
-                .benefits
-                .iter()
-                .map(|(source, benefit, gradients)| {
-                    json!({
-                        "estimator": source.name(),
-                        "gradients": gradients,
-                        "benefit": benefit_json(benefit),
-                    })
-                })
-                .collect();
-            let agreements: Vec<Value> = estimates
-                .agreements
-                .iter()
-                .map(|(source, agreement)| {
-                    json!({ "estimator": source.name(), "rank_correlation": agreement })
-                })
-                .collect();
-            json!({ "seed": estimates.seed, "benefits": benefits, "agreements": agreements })
+            method_json(participants, result, &json!(results.setting.paper(result.method)))
         })
         .collect();
     json!({
@@ -300,8 +309,45 @@ fn results_json(results: &Results) -> Value {
         "participants": participants.names().collect::<Vec<_>>(),
         "gradients_for_each_participant": results.budget,
         "methods": methods,
-        "estimates": estimates,
+        "estimates": estimates_json(&results.estimates),
     })
+}
+
+fn method_json(participants: &Participants, result: &MethodResult, paper: &Value) -> Value {
+    json!({
+        "method": result.method.name(),
+        "cells": result.cells,
+        "paper": paper,
+        "gradients": result.evaluations,
+        "gradients_for_estimation": result.estimation,
+        "rule": choice_text(result),
+        "plans": result.plans.iter().map(|plan| edges_json(participants, plan)).collect::<Vec<_>>(),
+    })
+}
+
+fn estimates_json(estimates: &[Estimates]) -> Vec<Value> {
+    let one = |estimates: &Estimates| {
+        let benefits: Vec<Value> = estimates
+            .benefits
+            .iter()
+            .map(|(source, benefit, gradients)| {
+                json!({
+                    "estimator": source.name(),
+                    "gradients": gradients,
+                    "benefit": benefit_json(benefit),
+                })
+            })
+            .collect();
+        let agreements: Vec<Value> = estimates
+            .agreements
+            .iter()
+            .map(|(source, agreement)| {
+                json!({ "estimator": source.name(), "rank_correlation": agreement })
+            })
+            .collect();
+        json!({ "seed": estimates.seed, "benefits": benefits, "agreements": agreements })
+    };
+    estimates.iter().map(one).collect()
 }
 
 fn edges_json(participants: &Participants, usage: &UsageGraph) -> Value {
@@ -334,12 +380,12 @@ fn check_writable(folder: &Path) -> Result<(), Failure> {
 }
 
 /// The table in each form, in a folder.
-fn write_all(folder: &Path, table: &ExperimentTable, json: &Value) -> Result<(), Failure> {
-    let text = |name: &str, text: String| {
+fn write_all(folder: &Path, written: &Written) -> Result<(), Failure> {
+    let text = |name: &str, text: &str| {
         atomically(&folder.join(name), |writer| writer.write_all(text.as_bytes()))
     };
-    text("table.txt", table.text())?;
-    text("table.md", table.markdown())?;
-    atomically(&folder.join("results.json"), |writer| write_json(writer, json))?;
+    text("table.txt", &written.text)?;
+    text("table.md", &written.markdown)?;
+    atomically(&folder.join("results.json"), |writer| write_json(writer, &written.json))?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod change;
 mod experiments;
 mod fetch;
+mod hospitals;
 mod manners;
 mod plans;
 mod proofs;

@@ -6,6 +6,7 @@
 //! estimates benefits pays for that out of the same purse.
 
 mod contest;
+pub mod eicu;
 mod method;
 mod paper;
 mod statistics;
