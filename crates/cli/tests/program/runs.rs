@@ -407,7 +407,8 @@ fn init_points_to_what_is_no_number() {
     assert!(text(&file.stderr).contains("is a file"), "{}", text(&file.stderr));
 }
 
-/// A run that was killed is not said to be running.
+/// A run that was stopped says how to go on, and is not said to be running.
+#[cfg(unix)]
 #[test]
 fn status_tells_who_is_at_work() {
     let desk = Desk::new();
@@ -417,7 +418,7 @@ fn status_tells_who_is_at_work() {
         .current_dir(desk.path("."))
         .env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0")
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("it runs");
     let status = || text(&desk.run(&["status", "run"]).stdout);
@@ -425,8 +426,11 @@ fn status_tells_who_is_at_work() {
         assert_eq!(child.try_wait().expect("a child"), None, "{}", status());
         thread::sleep(std::time::Duration::from_millis(10));
     }
-    child.kill().expect("it runs");
-    child.wait().expect("it ran");
+    let interrupt = ["-INT", &child.id().to_string()];
+    assert!(Command::new("kill").args(interrupt).status().expect("kill").success());
+    let output = child.wait_with_output().expect("it ran");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("run small.toml --out run --resume"));
     let after = status();
     assert!(after.starts_with("small: interrupted"), "{after}");
     assert!(after.contains("--out run --resume"), "{after}");
