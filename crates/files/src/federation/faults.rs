@@ -66,20 +66,18 @@ pub fn read_faults(
         .map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
     let script: Script = check::read(path, &text)?;
     let found = script.faults.into_iter().map(|entry| {
-        let index = participants.find(&entry.participant).map_err(|error| {
+        let wrong = |problem: Problem| {
             let line = text.lines().position(|line| line.contains(&entry.participant));
-            let line = line.map(|at| at as u64 + 1);
-            FileError { path: path.to_owned(), line, problem: error.into() }
-        })?;
+            FileError { path: path.to_owned(), line: line.map(|at| at as u64 + 1), problem }
+        };
+        let index = participants.find(&entry.participant).map_err(|error| wrong(error.into()))?;
         if entry.first == 0 || entry.first > entry.last {
-            let line = text.lines().position(|line| line.contains(&entry.participant));
-            let line = line.map(|at| at as u64 + 1);
             let problem = FederationProblem::Range {
                 participant: Some(entry.participant.clone()),
                 key: "first".into(),
                 wanted: "a round from 1 on, not after `last`",
             };
-            return Err(FileError { path: path.to_owned(), line, problem: problem.into() });
+            return Err(wrong(problem.into()));
         }
         Ok((index, entry))
     });
