@@ -35,36 +35,42 @@ impl<'a> View<'a> {
 pub fn multiply(left: View<'_>, right: View<'_>, product: &mut [f32], add: bool) {
     assert_eq!(left.columns, right.rows, "the inner dimensions of a product");
     assert_eq!(product.len(), left.rows * right.columns, "the size of a product");
-    let (rows, depth, columns) = (left.rows, left.columns, right.columns);
-    if rows == 0 || columns == 0 {
+    let (depth, columns) = (left.columns, right.columns);
+    if left.rows == 0 || columns == 0 {
         return;
     }
     let stride = |step: usize| isize::try_from(step).expect("slices are shorter than that");
+    // The library is at its best where columns of the product lie together, and ours has rows
+    // that do: it gets the transposed product, of the transposed factors the other way round.
+    let is_turned = columns > 1;
+    let (first, second) =
+        if is_turned { (right.transposed(), left.transposed()) } else { (left, right) };
+    let (next_column, next_row) = if is_turned { (columns, 1) } else { (1, columns) };
     // SAFETY: the strides of a view reach exactly the `rows · columns` elements of its
     // slice (`View::new` has checked the length, `transposed` only exchanges the two), and
     // `product` has been checked above; it is borrowed mutably, so it overlaps neither.
     #[expect(unsafe_code, reason = "the library takes pointers and strides")]
     unsafe {
-        gemm::gemm(
-            rows,
-            columns,
+        gemm_f32::gemm::f32::get_gemm_fn()(
+            first.rows,
+            second.columns,
             depth,
             product.as_mut_ptr(),
-            1,
-            stride(columns),
+            stride(next_column),
+            stride(next_row),
             add,
-            left.values.as_ptr(),
-            stride(left.column),
-            stride(left.row),
-            right.values.as_ptr(),
-            stride(right.column),
-            stride(right.row),
-            1.0_f32,
-            1.0_f32,
+            first.values.as_ptr(),
+            stride(first.column),
+            stride(first.row),
+            second.values.as_ptr(),
+            stride(second.column),
+            stride(second.row),
+            1.0,
+            1.0,
             false,
             false,
             false,
-            gemm::Parallelism::None,
+            gemm_common::Parallelism::None,
         );
     }
 }
