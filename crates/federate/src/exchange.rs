@@ -250,7 +250,7 @@ impl<'a> Exchange<'a> {
             };
             accepted.push(
                 match change.and_then(|change| self.sized(from, content, change, usual)) {
-                    Ok(()) => Some(self.accept(from, content, offer)),
+                    Ok(()) => Some(self.accept(from, content, offer.values, offer.carried)),
                     Err(kind) => {
                         self.incident(from, kind);
                         None
@@ -279,8 +279,14 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    fn accept(&mut self, from: usize, content: Content, offer: Offer) -> Parcel {
-        let Offer { values, carried, .. } = offer;
+    /// Takes what a participant sends as it is, for whoever has nothing to compare it with.
+    pub(crate) fn accept(
+        &mut self,
+        from: usize,
+        content: Content,
+        values: Vec<f32>,
+        carried: Vec<u64>,
+    ) -> Parcel {
         let entry = self.enter(Some(from), None, content, Vec::new(), &carried, &values);
         Parcel { from, values, carried, entry }
     }

@@ -203,7 +203,8 @@ impl<'a> Federation<'a> {
         self.check(participant, self.learners[participant].loss(part, parameters))
     }
 
-    fn check(&self, participant: usize, loss: f64) -> Result<f64, FederateError> {
+    /// Nothing may be learned from what is no number.
+    pub(crate) fn check(&self, participant: usize, loss: f64) -> Result<f64, FederateError> {
         if loss.is_finite() {
             return Ok(loss);
         }

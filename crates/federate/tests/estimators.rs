@@ -2,8 +2,9 @@
 //! benefit, harmful ones none.
 
 use fedcompetitors_federate::{
-    Federation,
+    FederateError, Federation,
     estimate::{Estimator, Given, JointHypernetwork, Measured, Mixture, agreement},
+    exchange::{Content, Exchange, Transfer},
     experiment::{Experiment, Setting},
 };
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
@@ -17,7 +18,7 @@ fn estimate(
 ) -> BenefitGraph {
     let learners = data.iter().map(|learner| learner as &dyn Learner).collect();
     let federation = Federation::new(competing, learners, seed).expect("one learner each");
-    estimator.estimate(&federation).expect("it does not diverge")
+    estimator.estimate(&federation, &mut Exchange::new(competing)).expect("it does not diverge")
 }
 
 /// The helpers of each participant.
@@ -114,6 +115,53 @@ fn measured_gains_agree_with_the_mixture() {
     let mixture = estimate(&Mixture::default(), &competing, &data, 22);
     let agreement = agreement(&competing, &measured, &mixture).expect("not all equal");
     assert!(agreement > 0.8, "{agreement}");
+}
+
+/// Whatever an estimate moves is on record: who sent and got what, and made of what; nothing of
+/// a competitor's.
+#[test]
+fn estimates_have_a_ledger() {
+    let competing = Setting::Weak.competing();
+    let data = Setting::Weak.synthetic().learners(20, 20, 10).expect("enough samples");
+    let learners = || data.iter().map(|learner| learner as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners(), 20).expect("one learner each");
+    let moved = |estimator: &dyn Estimator| {
+        let mut exchange = Exchange::recorded(&competing, None);
+        estimator.estimate(&federation, &mut exchange).expect("it does not diverge");
+        let (transfers, incidents) = exchange.drain();
+        assert_eq!(incidents, []);
+        for transfer in transfers.iter().filter(|transfer| transfer.to.is_some()) {
+            let to = transfer.to.expect("it has one");
+            assert!(transfer.provenance.iter().all(|&from| !competing.competes(from, to)));
+            let senders = transfer.made_of.iter().map(|&entry| transfers[entry as usize - 1].from);
+            assert!(senders.eq([Some(to)].into_iter().chain(
+                transfer.provenance.iter().filter(|&&from| from != to).map(|&from| Some(from))
+            )));
+        }
+        let count = |content: Content, is_sent: bool| {
+            let alike = |one: &&Transfer| one.content == content && one.from.is_some() == is_sent;
+            transfers.iter().filter(alike).count()
+        };
+        (
+            [Content::Data, Content::Model, Content::Gradient].map(|content| count(content, true)),
+            count(Content::Model, false),
+        )
+    };
+    let mixture = Mixture { probe_steps: 2, search_steps: 3, ..Mixture::default() };
+    assert_eq!(moved(&mixture), ([0, 8, 24], 24));
+    let pairs = 8 * 7 - 2 * competing.pairs().count();
+    assert_eq!(moved(&Measured { steps: 2, ..Measured::default() }), ([8, 0, 0], pairs));
+    let joint = JointHypernetwork { steps: 2, ray_steps: 1, ..JointHypernetwork::default() };
+    assert_eq!(moved(&joint), ([8, 0, 0], 0));
+
+    // An estimator that does not know of a competition is stopped.
+    let nobody = CompetingGraph::builder(competing.participants()).build();
+    let unaware = Federation::new(&nobody, learners(), 20).expect("one learner each");
+    let estimators: [&dyn Estimator; 2] = [&mixture, &Measured { steps: 2, ..Measured::default() }];
+    for estimator in estimators {
+        let result = estimator.estimate(&unaware, &mut Exchange::new(&competing));
+        assert!(matches!(result, Err(FederateError::Guard { .. })), "{}", estimator.name());
+    }
 }
 
 /// The same figures, to the last bit, on one thread and on two.

@@ -11,6 +11,7 @@ use std::{
 use fedcompetitors_federate::{
     FederateError, Federation,
     estimate::{Estimator, JointHypernetwork},
+    exchange::Exchange,
     train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer, Weights},
 };
 use fedcompetitors_graphs::{
@@ -565,7 +566,9 @@ fn hypernetworks_leave_heads_to_their_owners() {
         let near = model.iter().zip(&bowl.goal).all(|(x, goal)| (x - goal).abs() < 0.1);
         assert!(near && model.len() == bowl.goal.len(), "{model:?}");
     }
-    let benefit = JointHypernetwork::default().estimate(&federation).expect("it ends");
+    let benefit = JointHypernetwork::default()
+        .estimate(&federation, &mut Exchange::new(&competing))
+        .expect("it ends");
     assert!(benefit.benefit(0, 1) > 0.2 && benefit.benefit(1, 0) > 0.2);
 }
 

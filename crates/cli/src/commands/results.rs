@@ -80,8 +80,9 @@ pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
 
 fn audit_text(audit: &Audit) -> String {
     let mut lines = vec![format!(
-        "Replayed {} in {} and checked {}.",
+        "Replayed {} in {} and {}, and checked {}.",
         plural(audit.transfers, "transfer", "transfers"),
+        plural(audit.estimates, "estimate", "estimates"),
         plural(audit.trainings, "training", "trainings"),
         plural(audit.models, "model file", "model files"),
     )];

@@ -7,9 +7,10 @@
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, kernels, simplex};
 
-use super::{Estimator, Search, graph};
+use super::{Estimator, Search, candidates, entrust_all, graph};
 use crate::{
     FederateError, Federation,
+    exchange::Exchange,
     train::{Batches, Headed, VARIATION, each},
 };
 
@@ -54,9 +55,15 @@ impl Estimator for JointHypernetwork {
         "hypernetwork"
     }
 
-    fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
-        let mut searches: Vec<Search> =
-            (0..federation.len()).map(|to| Search::new(federation, to)).collect();
+    fn estimate(
+        &self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<BenefitGraph, FederateError> {
+        entrust_all(federation, exchange);
+        let mut searches: Vec<Search> = (0..federation.len())
+            .map(|to| Search::new(federation, candidates(federation, to)))
+            .collect();
         // Rays are tuned in the second half of the training, one step now and then: what a
         // network happens to believe at one moment does not decide.
         let first = self.steps / 2;
@@ -145,6 +152,6 @@ impl JointHypernetwork {
         let slopes = network.ray_gradient(&ray, &member.gradient[..shared]);
         let slopes = search.members.iter().map(|&member| slopes[member]).collect();
         search.step(loss, slopes, self.pull);
-        Ok(())
+        federation.check(search.members[0], search.sum()).map(drop)
     }
 }

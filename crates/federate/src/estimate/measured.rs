@@ -1,12 +1,16 @@
 //! Benefit as it is: what a participant's validation loss gains from training together
 //! with one other. Slow, and a yardstick for the other estimators.
+//!
+//! The coordinator is trusted with everybody's data. What it has trained on a participant's
+//! and another one's it hands to that participant, so the guard sees each pair.
 
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
 
-use super::{Estimator, candidates, graph};
+use super::{Estimator, candidates, entrust_all, graph};
 use crate::{
     FederateError, Federation,
+    exchange::{Content, Exchange},
     train::{Batches, Keeper, LOOK, by_samples},
 };
 
@@ -35,15 +39,24 @@ impl Estimator for Measured {
         "measured"
     }
 
-    fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
+    fn estimate(
+        &self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<BenefitGraph, FederateError> {
+        let data = entrust_all(federation, exchange);
+        let shared = federation.shared();
         let columns = (0..federation.len())
             .map(|to| {
-                let alone = self.loss(federation, &[to])?;
+                let alone = self.train(federation, &[to])?.least();
                 let others = candidates(federation, to).into_iter().skip(1);
                 others
                     .map(|from| {
-                        let together = self.loss(federation, &[to, from])?;
-                        Ok((from, ((alone - together) / alone).max(0.0)))
+                        let together = self.train(federation, &[to, from])?;
+                        let model = &together.kept().parameters[..shared];
+                        let made_of = [data[to].clone(), data[from].clone()];
+                        exchange.deliver(to, Content::Model, model, &made_of)?;
+                        Ok((from, ((alone - together.least()) / alone).max(0.0)))
                     })
                     .collect()
             })
@@ -53,8 +66,12 @@ impl Estimator for Measured {
 }
 
 impl Measured {
-    /// The best validation loss of the first, training on the data of all.
-    fn loss(&self, federation: &Federation<'_>, members: &[usize]) -> Result<f64, FederateError> {
+    /// What the first one's validation data likes best, training on the data of all.
+    fn train(
+        &self,
+        federation: &Federation<'_>,
+        members: &[usize],
+    ) -> Result<Keeper, FederateError> {
         let shared = federation.shared();
         let parts = by_samples(federation, members);
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
@@ -80,6 +97,6 @@ impl Measured {
                 keeper.offer(federation, &models[0], &[])?;
             }
         }
-        Ok(keeper.least())
+        Ok(keeper)
     }
 }

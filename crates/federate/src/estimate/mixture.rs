@@ -3,13 +3,20 @@
 //! best. The weights of that mixture are the benefits.
 //!
 //! Only participants who don't compete touch, over one hop, and the models are thrown
-//! away: the participant sees mixtures, the coordinator its validation loss and gradient.
+//! away: the participant sees mixtures, the coordinator its validation loss and gradient. All
+//! of that goes through the exchange.
 
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
 
-use super::{Estimator, Search, graph};
-use crate::{FederateError, Federation, train::Batches};
+use rayon::prelude::*;
+
+use super::{Estimator, Search, candidates, graph};
+use crate::{
+    FederateError, Federation,
+    exchange::{Content, Exchange, Parcel},
+    train::Batches,
+};
 
 /// The mixture estimator.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,18 +54,52 @@ impl Estimator for Mixture {
         "mixture"
     }
 
-    fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
-        let probes = (0..federation.len())
-            .map(|participant| self.probe(federation, participant))
-            .collect::<Result<Vec<_>, _>>()?;
-        let columns = (0..federation.len())
-            .map(|to| self.weights(federation, &probes, to))
-            .collect::<Result<Vec<_>, _>>()?;
+    fn estimate(
+        &self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<BenefitGraph, FederateError> {
+        exchange.begin(1);
+        let (probes, heads) = self.probes(federation, exchange)?;
+        let mut searches: Vec<Search> = (0..federation.len())
+            .map(|to| Search::new(federation, candidates(federation, to)))
+            .collect();
+        for step in 0..self.search_steps {
+            exchange.begin(step + 2);
+            self.step(federation, exchange, &probes, &heads, &mut searches)?;
+        }
+        let columns: Vec<_> = searches.iter().map(|search| self.benefits(search)).collect();
         Ok(graph(federation, &columns, 0.0))
     }
 }
 
+/// A model's own parameters behind the shared ones.
+type Head = Vec<f32>;
+
 impl Mixture {
+    /// What everybody has trained alone: the shared parameters with the coordinator, the head
+    /// at home.
+    fn probes(
+        &self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(Vec<Parcel>, Vec<Head>), FederateError> {
+        let mut models = (0..federation.len())
+            .into_par_iter()
+            .map(|participant| self.probe(federation, participant))
+            .collect::<Result<Vec<_>, _>>()?;
+        let heads = models.iter_mut().map(|model| model.split_off(federation.shared())).collect();
+        let probes = models
+            .into_iter()
+            .enumerate()
+            .map(|(from, model)| {
+                let carried = federation.own(from);
+                exchange.accept(from, Content::Model, model, carried)
+            })
+            .collect();
+        Ok((probes, heads))
+    }
+
     /// A model that a participant trains alone.
     fn probe(
         &self,
@@ -77,38 +118,71 @@ impl Mixture {
         Ok(model)
     }
 
-    /// The weights of the best mixture for a participant, by steps that multiply: from the
-    /// sample counts, so that equals stay equal.
-    fn weights(
+    /// One step on everybody's weights: each is shown its mixture, and answers with how its
+    /// validation loss would change. Steps multiply, from the sample counts on, so that equals
+    /// stay equal.
+    fn step(
         &self,
         federation: &Federation<'_>,
-        probes: &[Vec<f32>],
-        to: usize,
-    ) -> Result<Vec<(usize, f64)>, FederateError> {
+        exchange: &mut Exchange<'_>,
+        probes: &[Parcel],
+        heads: &[Head],
+        searches: &mut [Search],
+    ) -> Result<(), FederateError> {
         let shared = federation.shared();
-        // The participant's own head stays as it is.
-        let mut mixture = probes[to].clone();
-        let mut gradient = vec![0.0; mixture.len()];
-        let mut search = Search::new(federation, to);
-        for _ in 0..self.search_steps {
-            mixture[..shared].fill(0.0);
-            for (member, weight) in search.weights() {
-                kernels::add_scaled(&mut mixture[..shared], weight, &probes[member][..shared]);
-            }
-            let loss = federation.gradient(to, Part::Validation, &mixture, &mut gradient)?;
-            let slope =
-                |&member: &usize| kernels::dot(&gradient[..shared], &probes[member][..shared]);
+        let mixtures: Vec<Vec<f32>> = searches
+            .par_iter()
+            .map(|search| {
+                let mut mixture = vec![0.0; shared];
+                for (member, weight) in search.weights() {
+                    kernels::add_scaled(&mut mixture, weight, &probes[member].values);
+                }
+                mixture
+            })
+            .collect();
+        let carried = mixtures
+            .iter()
+            .zip(&*searches)
+            .enumerate()
+            .map(|(to, (mixture, search))| {
+                let members = search.members.iter();
+                let made_of: Vec<_> = members.map(|&member| probes[member].receipt()).collect();
+                exchange.deliver(to, Content::Model, mixture, &made_of)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let answers = mixtures
+            .into_par_iter()
+            .zip(heads)
+            .enumerate()
+            .map(|(from, (mut model, head))| {
+                model.extend_from_slice(head);
+                let mut gradient = vec![0.0; model.len()];
+                let loss = federation.gradient(from, Part::Validation, &model, &mut gradient)?;
+                gradient.truncate(shared);
+                Ok((loss, gradient))
+            })
+            .collect::<Result<Vec<_>, FederateError>>()?;
+        for (from, ((loss, gradient), carried)) in answers.into_iter().zip(carried).enumerate() {
+            let answer = exchange.accept(from, Content::Gradient, gradient, carried);
+            let search = &mut searches[from];
+            let slope = |&member: &usize| kernels::dot(&answer.values, &probes[member].values);
             let slopes = search.members.iter().map(slope).collect();
             search.step(loss, slopes, self.pull);
+            federation.check(from, search.sum())?;
         }
+        Ok(())
+    }
+
+    /// The weights that were found, where they are worth something.
+    fn benefits(&self, search: &Search) -> Vec<(usize, f64)> {
         let helps =
             |weight: f32, prior: f32| f64::from(weight) >= self.threshold * f64::from(prior);
-        Ok(search
+        search
             .weights()
             .zip(&search.prior)
             .map(|((member, weight), &prior)| {
                 (member, if helps(weight, prior) { f64::from(weight) } else { 0.0 })
             })
-            .collect())
+            .collect()
     }
 }

@@ -10,7 +10,11 @@ mod rank;
 use fedcompetitors_graphs::BenefitGraph;
 use fedcompetitors_learn::simplex;
 
-use crate::{FederateError, Federation, train::by_samples};
+use crate::{
+    FederateError, Federation,
+    exchange::{Exchange, Parcel},
+    train::by_samples,
+};
 
 pub use hypernetwork::JointHypernetwork;
 pub use measured::Measured;
@@ -23,11 +27,15 @@ pub trait Estimator: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// How much everybody's data would help everybody's model; 0 between competitors, who
-    /// may not help each other anyway.
+    /// may not help each other anyway. Whatever moves goes through the exchange.
     ///
     /// # Errors
-    /// If training diverges.
-    fn estimate(&self, federation: &Federation<'_>) -> Result<BenefitGraph, FederateError>;
+    /// If training diverges, or if the guard fires.
+    fn estimate(
+        &self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<BenefitGraph, FederateError>;
 }
 
 /// Benefits that somebody has written down.
@@ -39,7 +47,11 @@ impl Estimator for Given {
         "given"
     }
 
-    fn estimate(&self, _: &Federation<'_>) -> Result<BenefitGraph, FederateError> {
+    fn estimate(
+        &self,
+        _: &Federation<'_>,
+        _: &mut Exchange<'_>,
+    ) -> Result<BenefitGraph, FederateError> {
         Ok(self.0.clone())
     }
 }
@@ -51,11 +63,17 @@ fn candidates(federation: &Federation<'_>, to: usize) -> Vec<usize> {
     [to].into_iter().chain(others).collect()
 }
 
+/// Everybody entrusts the coordinator with its data, for estimators that train together.
+fn entrust_all(federation: &Federation<'_>, exchange: &mut Exchange<'_>) -> Vec<Parcel> {
+    exchange.begin(1);
+    (0..federation.len()).map(|participant| exchange.entrust(participant)).collect()
+}
+
 /// The rate of the steps on weights.
 const RATE: f32 = 0.2;
 
-/// A search for the weights of a participant and those who don't compete with it that its
-/// validation data likes best, from the share of each one's samples on.
+/// A search for the weights of a participant and its candidates that its validation data
+/// likes best, from the share of each one's samples on.
 struct Search {
     members: Vec<usize>,
     prior: Vec<f32>,
@@ -63,8 +81,7 @@ struct Search {
 }
 
 impl Search {
-    fn new(federation: &Federation<'_>, to: usize) -> Self {
-        let members = candidates(federation, to);
+    fn new(federation: &Federation<'_>, members: Vec<usize>) -> Self {
         let prior = by_samples(federation, &members);
         Self { members, weights: prior.clone(), prior }
     }
@@ -79,6 +96,11 @@ impl Search {
         let loss = (loss as f32).max(f32::MIN_POSITIVE);
         slopes.iter_mut().for_each(|slope| *slope /= loss);
         simplex::mirror_step(&mut self.weights, &slopes, RATE, &self.prior, pull);
+    }
+
+    /// All weights together: 1, or no number if a slope was none.
+    fn sum(&self) -> f64 {
+        self.weights.iter().copied().map(f64::from).sum()
     }
 
     /// Who has which weight.

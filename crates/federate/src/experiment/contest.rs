@@ -11,6 +11,7 @@ use super::{Method, Source};
 use crate::{
     FederateError, Federation,
     estimate::{Estimator, Measured, agreement},
+    exchange::Exchange,
     train::Effort,
 };
 
@@ -207,14 +208,16 @@ impl Contest<'_> {
         let mut benefits = Vec::new();
         for source in Source::ALL {
             let federation = federation(self.competing, data, seed)?;
-            let benefit = source.estimator().estimate(&federation)?;
+            let benefit =
+                source.estimator().estimate(&federation, &mut Exchange::new(self.competing))?;
             benefits.push((source, benefit, per_participant(&federation)));
             tick();
         }
         let mut agreements = Vec::new();
         if self.measure {
             let federation = federation(self.competing, data, seed)?;
-            let measured = Measured::default().estimate(&federation)?;
+            let measured =
+                Measured::default().estimate(&federation, &mut Exchange::new(self.competing))?;
             for (source, benefit, _) in &benefits {
                 agreements.push((*source, agreement(self.competing, &measured, benefit)));
             }

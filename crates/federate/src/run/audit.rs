@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     RunError, Store, read_model,
-    store::{from_json, hex, json},
+    store::{estimate_title, from_json, hex, json},
 };
 
 /// What an audit has found.
@@ -26,6 +26,8 @@ pub struct Audit {
     pub status: String,
     /// Trainings that were looked at.
     pub trainings: usize,
+    /// Estimates that were looked at.
+    pub estimates: usize,
     /// Transfers that were replayed.
     pub transfers: usize,
     /// Model files that were checked.
@@ -118,6 +120,7 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
     let mut audit = Audit {
         status: store.said("status")?.unwrap_or_default(),
         trainings: 0,
+        estimates: 0,
         transfers: 0,
         models: 0,
         findings: Vec::new(),
@@ -129,6 +132,18 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
         audit.findings.push(Finding::Stopped { training, message: stop.message });
     }
     let rivals = rivals(&store, &names, federation, &mut audit.findings)?;
+    let estimates: Vec<(i64, u64, String)> =
+        store.rows("SELECT id, seed, estimator FROM estimates ORDER BY id", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    for (id, seed, estimator) in estimates {
+        // Its models are thrown away: nothing of it is carried into the trainings but benefits.
+        let title = format!("{}, seed {seed}", estimate_title(&estimator));
+        let mut replay = Replay::new(&store, &names, &rivals, &title);
+        audit.transfers += replay.ledger(&ESTIMATE, id)?;
+        audit.estimates += 1;
+        audit.findings.append(&mut replay.findings);
+    }
     let trainings: Vec<(i64, u64, String, bool)> = store.rows(
         "SELECT id, seed, method, gradients IS NOT NULL FROM trainings ORDER BY id",
         [],
@@ -136,15 +151,7 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
     )?;
     for (id, seed, method, is_done) in trainings {
         let title = format!("{method}, seed {seed}");
-        let mut replay = Replay {
-            store: &store,
-            names: &names,
-            rivals: &rivals,
-            title: &title,
-            carried: names.keys().map(|&who| (who, BTreeSet::from([who]))).collect(),
-            from: BTreeMap::new(),
-            findings: Vec::new(),
-        };
+        let mut replay = Replay::new(&store, &names, &rivals, &title);
         if !is_done && audit.status != "running" {
             replay.flaw(format!("it is not done, and the run is said to be {}", audit.status));
         }
@@ -154,7 +161,7 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
             }
         } else {
             replay.plan(id)?;
-            audit.transfers += replay.ledger(id)?;
+            audit.transfers += replay.ledger(&TRAINING, id)?;
             audit.models += replay.models(id, folder)?;
             audit.trainings += 1;
             for besides in replay.besides(id, &method)? {
@@ -224,7 +231,13 @@ fn rivals(
     Ok(told)
 }
 
-/// The replay of one training.
+/// Where a ledger stands: its table, the column of whose it is, and the table of those.
+struct Book(&'static str, &'static str, &'static str);
+
+const TRAINING: Book = Book("ledger", "training", "trainings");
+const ESTIMATE: Book = Book("estimate_ledger", "estimate", "estimates");
+
+/// The replay of one training, or of one estimate.
 struct Replay<'a> {
     store: &'a Store,
     names: &'a BTreeMap<usize, String>,
@@ -237,7 +250,18 @@ struct Replay<'a> {
     findings: Vec<Finding>,
 }
 
-impl Replay<'_> {
+impl<'a> Replay<'a> {
+    fn new(
+        store: &'a Store,
+        names: &'a BTreeMap<usize, String>,
+        rivals: &'a BTreeSet<(usize, usize)>,
+        title: &'a str,
+    ) -> Self {
+        let carried = names.keys().map(|&who| (who, BTreeSet::from([who]))).collect();
+        let (from, findings) = (BTreeMap::new(), Vec::new());
+        Self { store, names, rivals, title, carried, from, findings }
+    }
+
     fn flaw(&mut self, what: String) {
         self.findings.push(Finding::Flaw { training: self.title.to_owned(), what });
     }
@@ -296,11 +320,13 @@ impl Replay<'_> {
     }
 
     /// Replays the ledger; returns how many lines it has.
-    fn ledger(&mut self, training: i64) -> Result<usize, RunError> {
+    fn ledger(&mut self, Book(ledger, of, owners): &Book, id: i64) -> Result<usize, RunError> {
         let lines: Vec<Line> = self.store.rows(
-            "SELECT entry, round, sender, receiver, content, made_of, provenance, bytes
-             FROM ledger WHERE training = ? ORDER BY entry",
-            [training],
+            &format!(
+                "SELECT entry, round, sender, receiver, content, made_of, provenance, bytes
+                 FROM {ledger} WHERE {of} = ? ORDER BY entry"
+            ),
+            [id],
             |row| {
                 Ok(Line {
                     entry: row.get(0)?,
@@ -314,9 +340,11 @@ impl Replay<'_> {
                 })
             },
         )?;
-        let entries: Vec<u64> =
-            self.store
-                .rows("SELECT entries FROM trainings WHERE id = ?", [training], |row| row.get(0))?;
+        let entries: Vec<u64> = self.store.rows(
+            &format!("SELECT entries FROM {owners} WHERE id = ?"),
+            [id],
+            |row| row.get(0),
+        )?;
         let count = lines.len();
         if entries != [count as u64] {
             let entries = entries.first().copied().unwrap_or(0);

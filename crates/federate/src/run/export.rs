@@ -73,12 +73,17 @@ const TABLES: [(&str, &str); 13] = [
     ("metrics.csv", METRICS),
     (
         "ledger.csv",
+        // Estimates first, as they come before the trainings that need them.
         "SELECT seed, method, entry, round, ifnull(sender.name, '') AS sender,
-                ifnull(receiver.name, '') AS receiver, content, made_of, provenance, bytes, ledger.hash
-         FROM ledger JOIN trainings ON trainings.id = training
-         LEFT JOIN participants AS sender ON sender.id = ledger.sender
-         LEFT JOIN participants AS receiver ON receiver.id = ledger.receiver
-         ORDER BY training, entry",
+                ifnull(receiver.name, '') AS receiver, content, made_of, provenance, bytes, moved.hash
+         FROM (SELECT 0 AS stage, estimates.id, seed, estimator || ' estimate' AS method,
+                      estimate_ledger.* FROM estimate_ledger JOIN estimates ON estimates.id = estimate
+               UNION ALL
+               SELECT 1, trainings.id, seed, method, ledger.*
+               FROM ledger JOIN trainings ON trainings.id = training) AS moved
+         LEFT JOIN participants AS sender ON sender.id = moved.sender
+         LEFT JOIN participants AS receiver ON receiver.id = moved.receiver
+         ORDER BY stage, moved.id, entry",
     ),
     (
         "incidents.csv",

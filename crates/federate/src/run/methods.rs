@@ -151,15 +151,15 @@ pub fn flows(
     if needs_benefits(policy) {
         let (statement, pairs) = match settings.benefit.estimator {
             EstimatorName::Mixture => (
-                "mixture: everybody trains a model alone and gives it to the coordinator, which shows each participant mixtures with those it does not compete with, over one hop, and throws them away",
+                "mixture: everybody trains a model alone and gives it to the coordinator, which shows each participant mixtures with those it does not compete with, over one hop, and throws them away; all of that is in the ledger of the estimate",
                 Vec::new(),
             ),
             EstimatorName::Measured => (
-                "measured: everybody trains for a while with each one it does not compete with, over one hop; the models are thrown away",
+                "measured: the coordinator is trusted with all data and trains for everybody with each one it does not compete with, over one hop; the models are thrown away",
                 Vec::new(),
             ),
             EstimatorName::Hypernetwork => (
-                "hypernetwork: everybody sees traces of everybody in the models of one common hypernetwork",
+                "hypernetwork: everybody sees traces of everybody in the models of one common hypernetwork, unless all data is with a coordinator that is trusted with it",
                 all_pairs(),
             ),
             EstimatorName::Given => {

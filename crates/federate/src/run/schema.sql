@@ -35,11 +35,13 @@ CREATE TABLE splits (
 
 -- Who would help whom, as an estimator found it.
 CREATE TABLE estimates (
+    id INTEGER PRIMARY KEY,
     seed INTEGER NOT NULL,
     estimator TEXT NOT NULL,
-    gradients INTEGER NOT NULL,     -- what it cost each participant
-    PRIMARY KEY (seed, estimator)
-) STRICT, WITHOUT ROWID;
+    gradients INTEGER,              -- what it cost each participant; NULL if the guard stopped it
+    entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger
+    UNIQUE (seed, estimator)
+) STRICT;
 
 CREATE TABLE benefits (
     seed INTEGER NOT NULL,
@@ -106,7 +108,7 @@ CREATE TABLE metrics (
     PRIMARY KEY (training, participant, round, split, metric)
 ) STRICT, WITHOUT ROWID;
 
--- Whatever has moved. The coordinator is NULL.
+-- Whatever has moved in trainings. The coordinator is NULL.
 CREATE TABLE ledger (
     training INTEGER NOT NULL REFERENCES trainings,
     entry INTEGER NOT NULL,
@@ -121,6 +123,21 @@ CREATE TABLE ledger (
     PRIMARY KEY (training, entry)
 ) STRICT, WITHOUT ROWID;
 
+-- Whatever has moved in estimates: the same columns.
+CREATE TABLE estimate_ledger (
+    estimate INTEGER NOT NULL REFERENCES estimates,
+    entry INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    sender INTEGER REFERENCES participants,
+    receiver INTEGER REFERENCES participants,
+    content TEXT NOT NULL,
+    made_of TEXT NOT NULL,
+    provenance TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (estimate, entry)
+) STRICT, WITHOUT ROWID;
+
 -- Who was missing, and what was refused.
 CREATE TABLE incidents (
     id INTEGER PRIMARY KEY,
@@ -130,7 +147,7 @@ CREATE TABLE incidents (
     kind TEXT NOT NULL
 ) STRICT;
 
--- Trainings that the guard has stopped, which goes away when a resumed run gets past that round.
+-- Trainings and estimates that the guard has stopped, which goes away when a resumed run gets past that round.
 -- What moved until then is in the ledger, beyond the checkpoint.
 CREATE TABLE stops (
     seed INTEGER NOT NULL,

@@ -3,6 +3,7 @@
 //! Everything is written in transactions that end at a stage or at a round, so a run that
 //! is killed at any instant finds itself as it was at such a moment.
 
+mod estimates;
 #[cfg(test)]
 mod tests;
 mod trainings;
@@ -16,11 +17,12 @@ use std::{
 };
 
 use fedcompetitors_files::remove_leftovers;
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
+use fedcompetitors_graphs::CompetingGraph;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::RunError;
+pub use estimates::{Estimate, title as estimate_title};
 pub use trainings::{
     Checkpoint, Figure, Happened, NewTraining, PlanFigures, Stop, StoredModel, StoredTraining,
 };
@@ -29,7 +31,7 @@ pub use trainings::{
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -251,60 +253,6 @@ impl Store {
                 transaction.prepare("INSERT OR REPLACE INTO splits VALUES (?, ?, ?, ?, ?, ?)")?;
             for (participant, (training, validation, test, hash)) in splits.iter().enumerate() {
                 insert.execute(params![seed, participant, training, validation, test, hash])?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Benefits that an estimator has found, and the gradients that each participant took.
-    pub fn estimate(
-        &self,
-        participants: &Participants,
-        seed: u64,
-        estimator: &str,
-    ) -> Result<Option<(BenefitGraph, u64)>, RunError> {
-        let gradients: Option<u64> = self
-            .connection
-            .query_row(
-                "SELECT gradients FROM estimates WHERE seed = ? AND estimator = ?",
-                params![seed, estimator],
-                |row| row.get(0),
-            )
-            .optional()
-            .map_err(|error| self.stored(error))?;
-        let Some(gradients) = gradients else {
-            return Ok(None);
-        };
-        let mut benefit = BenefitGraph::builder(participants);
-        let edges: Vec<(usize, usize, f64)> = self.rows(
-            "SELECT helper, helped, benefit FROM benefits WHERE seed = ? AND estimator = ?",
-            params![seed, estimator],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )?;
-        for (from, to, value) in edges {
-            benefit.add(from, to, value).map_err(|error| self.damaged(error.to_string()))?;
-        }
-        Ok(Some((benefit.build(), gradients)))
-    }
-
-    /// Keeps what an estimator has found.
-    pub fn add_estimate(
-        &mut self,
-        seed: u64,
-        estimator: &str,
-        benefit: &BenefitGraph,
-        gradients: u64,
-    ) -> Result<(), RunError> {
-        self.change(|transaction| {
-            transaction.execute(
-                "INSERT INTO estimates VALUES (?, ?, ?)",
-                params![seed, estimator, gradients],
-            )?;
-            let mut insert = transaction.prepare("INSERT INTO benefits VALUES (?, ?, ?, ?, ?)")?;
-            for to in 0..benefit.participants().len() {
-                for (from, value) in benefit.helpers(to) {
-                    insert.execute(params![seed, estimator, from, to, value])?;
-                }
             }
             Ok(())
         })

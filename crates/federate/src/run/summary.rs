@@ -247,6 +247,17 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<MethodSumma
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
     let (policy, trainer, estimator) = kinds.into_iter().next().unwrap_or_default();
+    // What the estimate has moved counts for all that need it, as its gradients do.
+    let moved = |what: &str| {
+        count(&format!(
+            "SELECT {what} FROM (
+                 SELECT bytes FROM ledger WHERE training = ?1
+                 UNION ALL
+                 SELECT bytes FROM estimate_ledger WHERE estimate =
+                     (SELECT estimates.id FROM estimates JOIN trainings USING (seed, estimator)
+                      WHERE trainings.id = ?1))"
+        ))
+    };
     let flows: Vec<(String, String)> = store.rows(
         "SELECT statement, pairs FROM flows WHERE training = ? ORDER BY source",
         [id],
@@ -273,10 +284,7 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<MethodSumma
         gradients: training.gradients.unwrap_or(0),
         edges: count("SELECT count(*) FROM usage WHERE training = ?")? as usize,
         refused,
-        moved: (
-            count("SELECT sum(bytes) FROM ledger WHERE training = ?")?,
-            count("SELECT count(*) FROM ledger WHERE training = ?")?,
-        ),
+        moved: (moved("sum(bytes)")?, moved("count(*)")?),
         flows: joined,
         plans: Vec::new(),
         incidents: Vec::new(),

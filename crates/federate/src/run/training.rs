@@ -15,7 +15,9 @@ use rayon::prelude::*;
 
 use super::{
     Learning, Options, Prepared, RunError, Store, methods, models,
-    store::{Checkpoint, Figure, Happened, NewTraining, PlanFigures, Stop, StoredModel, hex},
+    store::{
+        Checkpoint, Estimate, Figure, Happened, NewTraining, PlanFigures, Stop, StoredModel, hex,
+    },
 };
 use crate::{
     FederateError, Federation,
@@ -239,16 +241,24 @@ impl Ground<'_> {
         let settings = self.prepared.settings();
         let name = written(settings.benefit.estimator);
         if let Some(found) = store.estimate(participants, self.seed, &name)? {
-            return Ok(found);
+            return Ok((found.benefit, found.gradients));
         }
         (self.tell)((0, 0), &format!("{name}: who would help whom"));
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
         let federation = Federation::new(self.prepared.competing(), learners, self.seed)?;
         let estimator = methods::estimator(settings, self.options.given.clone());
-        let benefit = estimator.estimate(&federation)?;
-        let each = federation.evaluations().div_ceil(federation.len() as u64);
-        store.add_estimate(self.seed, &name, &benefit, each)?;
-        Ok((benefit, each))
+        // Faults are of the trainings' rounds: an estimate has everybody.
+        let mut exchange = Exchange::recorded(self.prepared.competing(), None);
+        let found = estimator.estimate(&federation, &mut exchange);
+        let (transfers, _) = exchange.drain();
+        if let Err(error @ FederateError::Guard { round, .. }) = &found {
+            let message = error.to_string();
+            store.stop_estimate(self.seed, &name, (*round, &message), &transfers)?;
+        }
+        let gradients = federation.evaluations().div_ceil(federation.len() as u64);
+        let estimate = Estimate { benefit: found?, gradients };
+        store.add_estimate(self.seed, &name, &estimate, &transfers)?;
+        Ok((estimate.benefit, gradients))
     }
 
     /// Gradients that each participant may take with any method: what the rounds need, and

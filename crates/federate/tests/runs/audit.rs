@@ -108,6 +108,13 @@ fn whoever_tampers_is_found() {
         "not what was written",
     );
     has(found("DELETE FROM benefits WHERE helper = 0"), "not what was written");
+    has(found("DELETE FROM estimate_ledger WHERE entry = 7"), "from entry 6 to entry 8");
+    has(found("UPDATE estimate_ledger SET bytes = 0 WHERE entry = 7"), "not what was written");
+    // A's probe would have been in what was shown to C.
+    has(
+        found("UPDATE estimate_ledger SET made_of = '[1]', provenance = '[0]' WHERE receiver = 2"),
+        "breach: A",
+    );
     // Both records may be changed to agree; what was handed over tells all the same.
     let swap = "UPDATE ledger SET receiver = 2 WHERE receiver = (SELECT helped FROM usage WHERE helper = 0 LIMIT 1)";
     has(found(swap), "breach: A");

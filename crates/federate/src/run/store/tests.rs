@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use fedcompetitors_graphs::{BenefitGraph, Participants};
+
 use super::*;
+use crate::exchange::Exchange;
 
 fn one_file(folder: &Path) -> bool {
     // The 19th byte of the file says how it is written: 1 beside a journal, 2 with a log.
@@ -58,4 +61,33 @@ fn a_complete_run_stays_one_file() {
     let before = std::fs::read(path.join(DATABASE)).expect("a database");
     drop(Store::open(&path).expect("opened"));
     assert_eq!(std::fs::read(path.join(DATABASE)).expect("a database"), before);
+}
+
+/// An estimate that the guard has stopped leaves what had moved, until one comes to its end.
+#[test]
+fn a_stopped_estimate_is_on_record() {
+    let (_folder, _path, mut store) = begun();
+    let participants = Participants::numbered(2);
+    let competing = CompetingGraph::builder(&participants).build();
+    let source = |name: &str| (name.to_owned(), String::new(), 1);
+    store.begin(&[], &competing, &[source("a"), source("b")]).expect("begun");
+    let mut exchange = Exchange::recorded(&competing, None);
+    exchange.begin(1);
+    exchange.entrust(0);
+    let (transfers, _) = exchange.drain();
+    let count = |store: &Store, table: &str| -> u64 {
+        let query = format!("SELECT count(*) FROM {table}");
+        store.rows(&query, [], |row| row.get(0)).expect("counted")[0]
+    };
+    for _ in 0..2 {
+        store.stop_estimate(1, "mixture", (3, "stopped"), &transfers).expect("kept");
+        assert_eq!((count(&store, "stops"), count(&store, "estimate_ledger")), (1, 1));
+        assert!(store.estimate(&participants, 1, "mixture").expect("read").is_none());
+    }
+    let benefit = BenefitGraph::builder(&participants).build();
+    let estimate = Estimate { benefit, gradients: 7 };
+    store.add_estimate(1, "mixture", &estimate, &[]).expect("kept");
+    assert_eq!((count(&store, "stops"), count(&store, "estimate_ledger")), (0, 0));
+    let found = store.estimate(&participants, 1, "mixture").expect("read").expect("it is there");
+    assert_eq!(found.gradients, 7);
 }

@@ -306,22 +306,7 @@ impl Happened {
             let Figure { participant, round, split, metric, value } = figure;
             insert.execute(params![training, participant, round, split, metric, value])?;
         }
-        let mut insert = transaction
-            .prepare_cached("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        for transfer in &self.transfers {
-            insert.execute(params![
-                training,
-                transfer.entry,
-                transfer.round,
-                transfer.from,
-                transfer.to,
-                transfer.content.name(),
-                json(&transfer.made_of),
-                json(&transfer.provenance),
-                transfer.bytes,
-                hex(&transfer.hash)
-            ])?;
-        }
+        enter(transaction, "ledger", training, &self.transfers)?;
         let mut insert = transaction.prepare_cached(
             "INSERT INTO incidents (training, round, participant, kind) VALUES (?, ?, ?, ?)",
         )?;
@@ -336,6 +321,32 @@ impl Happened {
         )?;
         Ok(())
     }
+}
+
+/// Enters what has moved in a ledger, that of trainings or that of estimates.
+pub fn enter(
+    transaction: &Transaction<'_>,
+    ledger: &str,
+    of: i64,
+    transfers: &[Transfer],
+) -> rusqlite::Result<()> {
+    let mut insert = transaction
+        .prepare_cached(&format!("INSERT INTO {ledger} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"))?;
+    for transfer in transfers {
+        insert.execute(params![
+            of,
+            transfer.entry,
+            transfer.round,
+            transfer.from,
+            transfer.to,
+            transfer.content.name(),
+            json(&transfer.made_of),
+            json(&transfer.provenance),
+            transfer.bytes,
+            hex(&transfer.hash)
+        ])?;
+    }
+    Ok(())
 }
 
 /// The rounds that were kept as the guard stopped them are done again, and make room for what

@@ -26,13 +26,15 @@ const TRAINING: [&str; 9] = [
 ];
 
 /// All else that is kept of a run that is complete, and which trainings it has.
-const RUN: [&str; 7] = [
+const RUN: [&str; 8] = [
     "SELECT key, value FROM run WHERE key <> 'hash' ORDER BY key",
     "SELECT id, name, source, source_hash, samples FROM participants ORDER BY id",
     "SELECT a, b FROM competing ORDER BY a, b",
     "SELECT seed, participant, training, validation, test, hash FROM splits
      ORDER BY seed, participant",
-    "SELECT seed, estimator, gradients FROM estimates ORDER BY seed, estimator",
+    "SELECT id, seed, estimator, gradients, entries FROM estimates ORDER BY id",
+    "SELECT estimate, entry, round, sender, receiver, content, made_of, provenance, bytes, hash
+     FROM estimate_ledger ORDER BY estimate, entry",
     "SELECT seed, estimator, helper, helped, benefit FROM benefits
      ORDER BY seed, estimator, helper, helped",
     "SELECT id, hash FROM trainings ORDER BY id",

@@ -1,0 +1,122 @@
+//! Who would help whom, in the store of a run, with the ledger of finding out.
+
+use fedcompetitors_graphs::{BenefitGraph, Participants};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Store, trainings::enter};
+use crate::{exchange::Transfer, run::RunError};
+
+/// Benefits that an estimator has found.
+#[derive(Debug, Clone)]
+pub struct Estimate {
+    /// Who would help whom.
+    pub benefit: BenefitGraph,
+    /// The gradients that each participant took.
+    pub gradients: u64,
+}
+
+/// What an estimate is called where trainings are called by their method.
+pub fn title(estimator: &str) -> String {
+    format!("{estimator} estimate")
+}
+
+impl Store {
+    /// What an estimator has found with a seed.
+    pub fn estimate(
+        &self,
+        participants: &Participants,
+        seed: u64,
+        estimator: &str,
+    ) -> Result<Option<Estimate>, RunError> {
+        let gradients: Option<u64> = self
+            .connection
+            .query_row(
+                "SELECT gradients FROM estimates
+                 WHERE seed = ? AND estimator = ? AND gradients IS NOT NULL",
+                params![seed, estimator],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(|error| self.stored(error))?;
+        let Some(gradients) = gradients else {
+            return Ok(None);
+        };
+        let mut benefit = BenefitGraph::builder(participants);
+        let edges: Vec<(usize, usize, f64)> = self.rows(
+            "SELECT helper, helped, benefit FROM benefits WHERE seed = ? AND estimator = ?",
+            params![seed, estimator],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        for (from, to, value) in edges {
+            benefit.add(from, to, value).map_err(|error| self.damaged(error.to_string()))?;
+        }
+        Ok(Some(Estimate { benefit: benefit.build(), gradients }))
+    }
+
+    /// Keeps what an estimator has found, and what moved for that.
+    pub fn add_estimate(
+        &mut self,
+        seed: u64,
+        estimator: &str,
+        Estimate { benefit, gradients }: &Estimate,
+        transfers: &[Transfer],
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            begin(transaction, seed, estimator, Some(*gradients), transfers)?;
+            transaction.execute(
+                "DELETE FROM stops WHERE seed = ? AND method = ?",
+                params![seed, title(estimator)],
+            )?;
+            let mut insert = transaction.prepare("INSERT INTO benefits VALUES (?, ?, ?, ?, ?)")?;
+            for to in 0..benefit.participants().len() {
+                for (from, value) in benefit.helpers(to) {
+                    insert.execute(params![seed, estimator, from, to, value])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Says that the guard has stopped an estimate, and keeps what had moved until then.
+    pub fn stop_estimate(
+        &mut self,
+        seed: u64,
+        estimator: &str,
+        (round, message): (usize, &str),
+        transfers: &[Transfer],
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            begin(transaction, seed, estimator, None, transfers)?;
+            transaction.execute(
+                "INSERT OR REPLACE INTO stops VALUES (?, ?, ?, ?)",
+                params![seed, title(estimator), round, message],
+            )
+        })?;
+        Ok(())
+    }
+}
+
+/// Begins an estimate anew: what moved in one that was stopped makes room.
+fn begin(
+    transaction: &Transaction<'_>,
+    seed: u64,
+    estimator: &str,
+    gradients: Option<u64>,
+    transfers: &[Transfer],
+) -> rusqlite::Result<()> {
+    transaction.execute(
+        "DELETE FROM estimate_ledger WHERE estimate =
+             (SELECT id FROM estimates WHERE seed = ? AND estimator = ?)",
+        params![seed, estimator],
+    )?;
+    transaction.execute(
+        "DELETE FROM estimates WHERE seed = ? AND estimator = ?",
+        params![seed, estimator],
+    )?;
+    transaction.execute(
+        "INSERT INTO estimates (seed, estimator, gradients, entries) VALUES (?, ?, ?, ?)",
+        params![seed, estimator, gradients, transfers.len()],
+    )?;
+    let id = transaction.last_insert_rowid();
+    enter(transaction, "estimate_ledger", id, transfers)
+}
