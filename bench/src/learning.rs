@@ -19,6 +19,7 @@ use fedcompetitors_learn::{
 };
 
 use crate::{
+    Failure,
     record::Row,
     timing::{best, middle, timed},
 };
@@ -29,8 +30,8 @@ const THREADS: usize = 2;
 /// Turns of either side.
 const TURNS: usize = 5;
 
-/// Why there is nothing to compare with.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+/// The columns of what is kept.
+pub const COLUMNS: &[&str] = &["what", "side", "turn", "seconds"];
 
 /// How much of the whole experiment is run.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 //! `cargo run --release -p fedcompetitors-bench -- selection`
 
 mod best;
+mod experiment;
 mod learning;
 mod record;
 mod selection;
@@ -11,6 +12,7 @@ mod timing;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
+use fedcompetitors_files::FileError;
 use peak_alloc::PeakAlloc;
 
 use crate::{
@@ -57,6 +59,27 @@ enum Benchmark {
         #[arg(long, value_name = "N", default_value_t = 2000)]
         evaluations: usize,
     },
+    /// One of the program's experiments, kept with command, commit, machine and seconds. Build
+    /// the program first.
+    Experiment {
+        /// A folder to keep the results in, such as bench/runs/2026-11-15-laptop.
+        #[arg(long, value_name = "DIR")]
+        save: Option<PathBuf>,
+        /// What to call the results there, if not as the experiment, such as eicu-demo.
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// What `fedcompetitors reproduce` gets, the experiment first.
+        #[arg(last = true, required = true, value_name = "ARGS")]
+        arguments: Vec<String>,
+    },
+}
+
+/// Why something could not be done.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What is wrong with a file, and what to do about it.
+fn told(error: &FileError) -> Failure {
+    format!("{error}\nhint: {}", error.hint()).into()
 }
 
 fn main() -> ExitCode {
@@ -69,7 +92,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(benchmark: Benchmark) -> Result<(), learning::Failure> {
+fn run(benchmark: Benchmark) -> Result<(), Failure> {
     let rows = |measurements: Vec<Measurement>| measurements.iter().map(Measurement::row).collect();
     let (name, save, columns, rows): (_, _, _, Vec<Row>) = match benchmark {
         Benchmark::Selection { save, largest } => {
@@ -80,12 +103,14 @@ fn run(benchmark: Benchmark) -> Result<(), learning::Failure> {
         }
         Benchmark::Learning { save, python, seeds, evaluations } => {
             let rows = learning::run(&python, Whole { seeds, evaluations })?;
-            ("learning", save, ["what", "side", "turn", "seconds"].as_slice(), rows)
+            ("learning", save, learning::COLUMNS, rows)
+        }
+        Benchmark::Experiment { save, name, arguments } => {
+            return experiment::run(save.as_deref(), name.as_deref(), &arguments);
         }
     };
     if let Some(folder) = save {
-        record::save(&folder, name, columns, &rows)
-            .map_err(|error| format!("{error}\nhint: {}", error.hint()))?;
+        record::save(&folder, name, columns, &rows).map_err(|error| told(&error))?;
     }
     Ok(())
 }

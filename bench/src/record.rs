@@ -51,19 +51,25 @@ pub fn save(folder: &Path, name: &str, columns: &[&str], rows: &[Row]) -> Result
         }
         table.flush()
     })?;
-    atomically(&folder.join(format!("{name}.txt")), |writer| {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
-        writeln!(writer, "command: bench {}", arguments.join(" "))?;
-        writeln!(
-            writer,
-            "commit: {}",
-            said(Command::new("git").args(["describe", "--always", "--dirty"]))
-        )?;
-        writeln!(writer, "compiler: {}", said(Command::new("rustc").arg("--version")))?;
-        writeln!(writer, "processor: {}", processor())?;
-        let threads = std::thread::available_parallelism().map_or(0, usize::from);
-        writeln!(writer, "threads: {threads}")
-    })
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let origin = origin(&format!("bench {}", arguments.join(" ")));
+    atomically(&folder.join(format!("{name}.txt")), |writer| writer.write_all(origin.as_bytes()))
+}
+
+/// A command, and what it is run on.
+pub fn origin(command: &str) -> String {
+    let commit = said(Command::new("git").args(["describe", "--always", "--dirty"]));
+    let compiler = said(Command::new("rustc").arg("--version"));
+    let threads = std::thread::available_parallelism().map_or(0, usize::from);
+    format!(
+        "command: {command}\ncommit: {commit}\ncompiler: {compiler}\nprocessor: {}\nthreads: {threads}\n",
+        processor()
+    )
+}
+
+/// The day, by the clock of Greenwich.
+pub fn today() -> String {
+    said(Command::new("date").args(["-u", "+%Y-%m-%d"]))
 }
 
 /// What a command prints, or that it could not be asked.
