@@ -6,6 +6,7 @@ mod best;
 mod experiment;
 mod learning;
 mod record;
+mod results;
 mod selection;
 mod timing;
 
@@ -72,6 +73,15 @@ enum Benchmark {
         #[arg(last = true, required = true, value_name = "ARGS")]
         arguments: Vec<String>,
     },
+    /// The page of results, made from the newest that are stored.
+    Results {
+        /// The folder of runs, one folder each, whose names begin with the date.
+        #[arg(long, value_name = "DIR", default_value = "bench/runs")]
+        runs: PathBuf,
+        /// The page to write.
+        #[arg(long, value_name = "FILE", default_value = "RESULTS.md")]
+        out: PathBuf,
+    },
 }
 
 /// Why something could not be done.
@@ -108,6 +118,7 @@ fn run(benchmark: Benchmark) -> Result<(), Failure> {
         Benchmark::Experiment { save, name, arguments } => {
             return experiment::run(save.as_deref(), name.as_deref(), &arguments);
         }
+        Benchmark::Results { runs, out } => return results::write(&runs, &out),
     };
     if let Some(folder) = save {
         record::save(&folder, name, columns, &rows).map_err(|error| told(&error))?;

@@ -1,8 +1,8 @@
 //! Raw figures, kept with what they were measured on.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, io, path::Path, process::Command};
 
-use fedcompetitors_files::{FileError, atomically, make_folder};
+use fedcompetitors_files::{FileError, Problem, atomically, make_folder};
 
 /// One measured figure.
 pub struct Measurement {
@@ -70,6 +70,32 @@ pub fn origin(command: &str) -> String {
 /// The day, by the clock of Greenwich.
 pub fn today() -> String {
     said(Command::new("date").args(["-u", "+%Y-%m-%d"]))
+}
+
+/// Where results come from, as [`origin`] and what follows it were written; empty where that
+/// was not recorded.
+#[derive(Debug, Default)]
+pub struct Made(Vec<(String, String)>);
+
+impl Made {
+    /// Reads the file; that there is none is no error.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                let problem = Problem::Unreadable(error);
+                return Err(FileError { path: path.to_owned(), line: None, problem });
+            }
+        };
+        let lines = text.lines().filter_map(|line| line.split_once(": "));
+        Ok(Self(lines.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()))
+    }
+
+    /// What it says of something.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|entry| entry.0 == key).map(|entry| entry.1.as_str())
+    }
 }
 
 /// What a command prints, or that it could not be asked.
