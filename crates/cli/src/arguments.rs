@@ -462,22 +462,27 @@ pub struct ReproduceArguments {
     #[arg(value_enum)]
     pub setting: SettingName,
     /// How many federations to draw, or with `eicu` how often to cross-validate, with the seeds
-    /// 901, 902, …; 5 if not said, 10 with `eicu`.
-    #[arg(long, visible_alias = "repeats", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    /// 901, 902, …; 5 if not said, 10 with `eicu`, 2 with `cifar10 --budget short`.
+    #[arg(long, visible_aliases = ["repeats", "graphs"], value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: Option<u64>,
-    /// The folder with the tables of eICU, which only `eicu` takes and needs.
-    #[arg(long, value_name = "DIR", required_if_eq("setting", "eicu"))]
+    /// The folder with the tables of eICU or the files of CIFAR-10, which only `eicu` and
+    /// `cifar10` take and need.
+    #[arg(long, value_name = "DIR", required_if_eq_any = [("setting", "eicu"), ("setting", "cifar10")])]
     pub data: Option<PathBuf>,
+    /// How much `cifar10` spends on each method; `short` if not said.
+    #[arg(long, value_enum)]
+    pub budget: Option<BudgetName>,
     /// What to print.
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
-    /// A folder to write the table and the results to; it is made if it is not there.
+    /// A folder to write the table and the results to; it is made if it is not there. `cifar10`
+    /// also keeps each training that is done, and goes on with what it finds there.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Gradients that each method may take for each participant, estimation included; at least
-    /// 500, of which the estimates take up to 450.
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = evaluations)]
-    pub evaluations: usize,
+    /// 500, of which the estimates take up to 450; 2000 if not said. `cifar10` has its budgets.
+    #[arg(long, value_name = "N", value_parser = evaluations)]
+    pub evaluations: Option<usize>,
     /// The learning rate of Adam, for every method, together with a decay; without them
     /// validation data chooses, for FedProx also the pull, which is 0.01 otherwise.
     #[arg(long, value_name = "RATE", requires = "decay", value_parser = positive)]
@@ -505,6 +510,16 @@ pub enum SettingName {
     /// Deaths in hospitals, from the tables of eICU: ten hospitals of the full database, or
     /// groups of the demo's.
     Eicu,
+    /// Small images, two classes for each participant, from the files of CIFAR-10.
+    Cifar10,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BudgetName {
+    /// Twice through the images: minutes.
+    Short,
+    /// Eight times: an hour or two.
+    Full,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

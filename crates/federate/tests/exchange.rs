@@ -105,6 +105,9 @@ impl Case {
 const EFFORT: Effort =
     Effort { evaluations: 90, rule: Rule::Adam { rate: 0.01, decay: 0.001 }, batch: Some(16) };
 
+/// Where the one that mixes gradients stands among the trainers.
+const GRADIENTS: usize = 5;
+
 fn trainers() -> Vec<Box<dyn Trainer>> {
     let averaging = |correction| Box::new(Averaging { local_steps: 7, correction });
     let mixing = Mixing { local_steps: 5, ..Mixing::default() };
@@ -114,6 +117,7 @@ fn trainers() -> Vec<Box<dyn Trainer>> {
         averaging(Correction::ControlVariates),
         Box::new(mixing),
         Box::new(Mixing { mixed: Mixed::Updates, against_drift: false, ..mixing }),
+        Box::new(Mixing { mixed: Mixed::Gradients, ..mixing }),
         Box::new(Hypernetworks { hidden: 8, ..Hypernetworks::default() }),
     ]
 }
@@ -215,7 +219,9 @@ fn garbage_is_refused_and_poisons_nothing() {
         (Garbage::WrongLength, IncidentKind::WrongLength),
         (Garbage::Huge, IncidentKind::TooLarge),
     ] {
-        for trainer in trainers() {
+        for (at, trainer) in trainers().into_iter().enumerate() {
+            // Whoever follows other gradients goes elsewhere, but no further than its steps.
+            let most = if at == GRADIENTS { 90.0 * 0.01 } else { 0.3 };
             // Rounds of hypernetworks are few and long.
             let sends_numbers = trainer.name() != "hypernetwork";
             let rounds = if sends_numbers { 4..=6 } else { 2..=2 };
@@ -230,7 +236,7 @@ fn garbage_is_refused_and_poisons_nothing() {
                 for (with, without) in ended.models.iter().zip(&clean.models) {
                     let far =
                         with.iter().zip(without).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                    assert!(far < 0.3, "{}: {far}", trainer.name());
+                    assert!(far < most, "{}: {far}", trainer.name());
                 }
             }
             // Those it has no way to end as ever.

@@ -273,6 +273,7 @@ fn mixed(
             let target = match mixing.mixed {
                 Mixed::Models => mix(to, &ends),
                 Mixed::Updates => start[to] + mix(to, &changes),
+                Mixed::Gradients => start[to] - f64::from(RATE) * mix(to, &means),
             };
             models[to] = start[to] + rate * (target - start[to]);
             added[to] = if mixing.against_drift { mix(to, &means) - means[to] } else { 0.0 };
@@ -305,6 +306,11 @@ fn mixing_follows_its_definition() {
         (Mixing { mixed: Mixed::Updates, ..usual }, by_samples),
         (Mixing { mixed: Mixed::Updates, server_rate: 1.4, ..usual }, by_samples),
         (Mixing { server_rate: 0.6, ..usual }, by_samples),
+        // Gradients are mixed at each step: rounds of one step, in this definition.
+        (
+            Mixing { mixed: Mixed::Gradients, local_steps: 1, against_drift: false, ..usual },
+            by_samples,
+        ),
         (Mixing { weights: benefits, ..usual }, by_benefit),
         (Mixing { own_part: Some(0.5), ..usual }, half_own),
     ];
@@ -316,6 +322,21 @@ fn mixing_follows_its_definition() {
             close(&found, &expected);
         }
     }
+}
+
+/// How many steps a round has changes nothing where gradients are mixed at each.
+#[test]
+fn gradients_are_mixed_at_every_step() {
+    let (bowls, usage) = (bowls(), graph(3, &[(0, 1), (2, 1), (1, 0)]));
+    let models = |local_steps| {
+        train(
+            &Mixing { mixed: Mixed::Gradients, local_steps, ..Mixing::default() },
+            &bowls,
+            &usage,
+            20,
+        )
+    };
+    assert_eq!(models(1), models(5));
 }
 
 /// Among those who all learn from each other, mixing is what SCAFFOLD does.

@@ -39,6 +39,11 @@ impl Images {
         Ok(Self { side, channels, pixels, labels })
     }
 
+    /// How many pixels a side has, and how many channels there are.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.side, self.channels)
+    }
+
     /// The class of each.
     pub fn labels(&self) -> &[u8] {
         &self.labels

@@ -1,5 +1,6 @@
 //! `reproduce`: the paper's tables.
 
+mod cifar10;
 mod eicu;
 
 use std::{
@@ -30,19 +31,25 @@ use crate::{
 };
 
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
+    if arguments.budget.is_some() && arguments.setting != SettingName::Cifar10 {
+        let error = "`--budget` is for `cifar10`".to_owned();
+        let hint = "the others take `--evaluations`".to_owned();
+        return Err(Failure::Usage { error, hint });
+    }
     let setting = match (arguments.setting, &arguments.data) {
         (SettingName::Eicu, Some(data)) => return eicu::reproduce(arguments, data),
+        (SettingName::Cifar10, Some(data)) => return cifar10::reproduce(arguments, data),
         (SettingName::SyntheticStrong, None) => Setting::Strong,
         (SettingName::SyntheticWeak, None) => Setting::Weak,
         _ => {
-            let error = "`--data` is for `eicu`, which needs it".to_owned();
+            let error = "`--data` is for `eicu` and `cifar10`, which need it".to_owned();
             let hint = "synthetic data is made up: leave `--data` out".to_owned();
             return Err(Failure::Usage { error, hint });
         }
     };
     let mut experiment = Experiment::new(setting, arguments.seeds.unwrap_or(5));
     experiment.measure = arguments.measure;
-    experiment.evaluations = arguments.evaluations;
+    experiment.evaluations = arguments.evaluations.unwrap_or(experiment.evaluations);
     experiment.rules = rules(arguments).unwrap_or(experiment.rules);
     // Better now than when the work is done.
     if let Some(folder) = &arguments.out {
@@ -108,14 +115,19 @@ fn run<T: Send>(
         *furthest = done.max(*furthest);
         bar.set_position(*furthest as u64);
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
-    let results = match pool {
-        Ok(pool) => pool.install(|| experiment(&progress)),
-        // Without a pool of its own it takes the common one.
-        Err(_) => experiment(&progress),
-    };
+    let results = on_threads(threads, || experiment(&progress));
     bar.finish_and_clear();
     Ok(results?)
+}
+
+/// Does something on so many threads.
+fn on_threads<T: Send>(threads: Option<u16>, work: impl Fn() -> T + Sync) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
+    match pool {
+        Ok(pool) => pool.install(&work),
+        // Without a pool of its own it takes the common one.
+        Err(_) => work(),
+    }
 }
 
 /// The mean over the participants, seed by seed.

@@ -47,6 +47,10 @@ fn an_experiment_that_cannot_be_is_refused() {
     insta::assert_snapshot!(run(&["synthetic-weak", "--seeds", "0"]));
     insta::assert_snapshot!(run(&["synthetic-weak", "--evaluations", "100"]));
     insta::assert_snapshot!(run(&["synthetic-weak", "--rate", "0.1"]));
+    insta::assert_snapshot!(run(&["cifar10"]));
+    insta::assert_snapshot!(run(&["cifar10", "--data", "nowhere"]));
+    insta::assert_snapshot!(run(&["cifar10", "--data", "nowhere", "--measure"]));
+    insta::assert_snapshot!(run(&["synthetic-weak", "--budget", "full"]));
     // A rate with which everything diverges is told, with whom it happened to first.
     let wild = ["synthetic-weak", "--seeds", "1", "--evaluations", "500", "--rate", "1e30"];
     insta::assert_snapshot!(run(&[&wild[..], &["--decay", "0"]].concat()));

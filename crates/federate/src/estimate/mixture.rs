@@ -7,7 +7,7 @@
 //! of that goes through the exchange.
 
 use fedcompetitors_graphs::BenefitGraph;
-use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
+use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels};
 
 use rayon::prelude::*;
 
@@ -15,7 +15,7 @@ use super::{Estimator, Search, candidates, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Parcel},
-    train::Batches,
+    train::{Batches, Headed, each},
 };
 
 /// The mixture estimator.
@@ -34,6 +34,9 @@ pub struct Mixture {
     pub threshold: f64,
     /// Samples for each gradient of a probe; all of them if it is not said.
     pub batch: Option<usize>,
+    /// Steps on the participant's own head, where it has one, before it answers: a head knows
+    /// only the parameters that it was trained with.
+    pub head_steps: usize,
 }
 
 impl Default for Mixture {
@@ -45,6 +48,7 @@ impl Default for Mixture {
             pull: 1.0,
             threshold: 0.2,
             batch: None,
+            head_steps: 2,
         }
     }
 }
@@ -60,62 +64,62 @@ impl Estimator for Mixture {
         exchange: &mut Exchange<'_>,
     ) -> Result<BenefitGraph, FederateError> {
         exchange.begin(1);
-        let (probes, heads) = self.probes(federation, exchange)?;
-        let mut searches: Vec<Search> = (0..federation.len())
-            .map(|to| Search::new(federation, candidates(federation, to)))
-            .collect();
+        let (probes, mut seekers) = self.probes(federation, exchange)?;
         for step in 0..self.search_steps {
             exchange.begin(step + 2);
-            self.step(federation, exchange, &probes, &heads, &mut searches)?;
+            self.step(federation, exchange, &probes, &mut seekers)?;
         }
-        let columns: Vec<_> = searches.iter().map(|search| self.benefits(search)).collect();
+        let columns: Vec<_> = seekers.iter().map(|seeker| self.benefits(&seeker.search)).collect();
         Ok(graph(federation, &columns, 0.0))
     }
 }
 
-/// A model's own parameters behind the shared ones.
-type Head = Vec<f32>;
+/// A participant that looks for its mixture.
+struct Seeker {
+    search: Search,
+    /// The mixture, with its own head behind it.
+    headed: Headed,
+    batches: Batches,
+}
 
 impl Mixture {
-    /// What everybody has trained alone: the shared parameters with the coordinator, the head
-    /// at home.
+    /// What everybody has trained alone: the shared parameters go to the coordinator, the head
+    /// stays at home.
     fn probes(
         &self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
-    ) -> Result<(Vec<Parcel>, Vec<Head>), FederateError> {
-        let mut models = (0..federation.len())
+    ) -> Result<(Vec<Parcel>, Vec<Seeker>), FederateError> {
+        let seekers = (0..federation.len())
             .into_par_iter()
             .map(|participant| self.probe(federation, participant))
             .collect::<Result<Vec<_>, _>>()?;
-        let heads = models.iter_mut().map(|model| model.split_off(federation.shared())).collect();
-        let probes = models
-            .into_iter()
+        let probes = seekers
+            .iter()
             .enumerate()
-            .map(|(from, model)| {
-                let carried = federation.own(from);
-                exchange.accept(from, Content::Model, model, carried)
+            .map(|(from, seeker)| {
+                let model = seeker.headed.model[..federation.shared()].to_vec();
+                exchange.accept(from, Content::Model, model, federation.own(from))
             })
             .collect();
-        Ok((probes, heads))
+        Ok((probes, seekers))
     }
 
-    /// A model that a participant trains alone.
+    /// A participant with a model that it has trained alone.
     fn probe(
         &self,
         federation: &Federation<'_>,
         participant: usize,
-    ) -> Result<Vec<f32>, FederateError> {
-        let mut model = federation.initial(participant);
-        let mut optimizer = Optimizer::new(self.rule, model.len());
+    ) -> Result<Seeker, FederateError> {
+        let mut headed = Headed::new(federation, participant, self.rule);
+        let mut optimizer = Optimizer::new(self.rule, headed.model.len());
         let mut batches = Batches::new(federation, participant, self.batch);
-        let mut gradient = vec![0.0; model.len()];
         for _ in 0..self.probe_steps {
-            let (part, batch) = (Part::Training, batches.next());
-            federation.gradient_on(participant, part, batch, &model, &mut gradient)?;
-            optimizer.step(&mut model, &gradient);
+            headed.gradient(federation, Part::Training, batches.next())?;
+            optimizer.step(&mut headed.model, &headed.gradient);
         }
-        Ok(model)
+        let search = Search::new(federation, candidates(federation, participant));
+        Ok(Seeker { search, headed, batches })
     }
 
     /// One step on everybody's weights: each is shown its mixture, and answers with how its
@@ -126,45 +130,32 @@ impl Mixture {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         probes: &[Parcel],
-        heads: &[Head],
-        searches: &mut [Search],
+        seekers: &mut [Seeker],
     ) -> Result<(), FederateError> {
         let shared = federation.shared();
-        let mixtures: Vec<Vec<f32>> = searches
-            .par_iter()
-            .map(|search| {
-                let mut mixture = vec![0.0; shared];
-                for (member, weight) in search.weights() {
-                    kernels::add_scaled(&mut mixture, weight, &probes[member].values);
-                }
-                mixture
-            })
-            .collect();
-        let carried = mixtures
-            .iter()
-            .zip(&*searches)
-            .enumerate()
-            .map(|(to, (mixture, search))| {
-                let members = search.members.iter();
-                let made_of: Vec<_> = members.map(|&member| probes[member].receipt()).collect();
-                exchange.deliver(to, Content::Model, mixture, &made_of)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let answers = mixtures
-            .into_par_iter()
-            .zip(heads)
-            .enumerate()
-            .map(|(from, (mut model, head))| {
-                model.extend_from_slice(head);
-                let mut gradient = vec![0.0; model.len()];
-                let loss = federation.gradient(from, Part::Validation, &model, &mut gradient)?;
-                gradient.truncate(shared);
-                Ok((loss, gradient))
-            })
+        each(&mut *seekers, |Seeker { search, headed, .. }| {
+            let mixture = &mut headed.model[..shared];
+            mixture.fill(0.0);
+            for (member, weight) in search.weights() {
+                kernels::add_scaled(mixture, weight, &probes[member].values);
+            }
+            Ok(())
+        })?;
+        let mut carried = Vec::with_capacity(seekers.len());
+        for (to, Seeker { search, headed, .. }) in seekers.iter().enumerate() {
+            let members = search.members.iter();
+            let made_of: Vec<_> = members.map(|&member| probes[member].receipt()).collect();
+            let mixture = &headed.model[..shared];
+            carried.push(exchange.deliver(to, Content::Model, mixture, &made_of)?);
+        }
+        let losses = seekers
+            .par_iter_mut()
+            .map(|seeker| seeker.answer(federation, self.head_steps))
             .collect::<Result<Vec<_>, FederateError>>()?;
-        for (from, ((loss, gradient), carried)) in answers.into_iter().zip(carried).enumerate() {
+        for (from, (loss, carried)) in losses.into_iter().zip(carried).enumerate() {
+            let Seeker { search, headed, .. } = &mut seekers[from];
+            let gradient = headed.gradient[..shared].to_vec();
             let answer = exchange.accept(from, Content::Gradient, gradient, carried);
-            let search = &mut searches[from];
             let slope = |&member: &usize| kernels::dot(&answer.values, &probes[member].values);
             let slopes = search.members.iter().map(slope).collect();
             search.step(loss, slopes, self.pull);
@@ -184,5 +175,24 @@ impl Mixture {
                 (member, if helps(weight, prior) { f64::from(weight) } else { 0.0 })
             })
             .collect()
+    }
+}
+
+impl Seeker {
+    /// The validation loss of its mixture, whose gradient is then there, once the head has had
+    /// its steps.
+    fn answer(
+        &mut self,
+        federation: &Federation<'_>,
+        head_steps: usize,
+    ) -> Result<f64, FederateError> {
+        let Self { headed, batches, .. } = self;
+        let shared = federation.shared();
+        let has_head = headed.model.len() > shared;
+        for _ in 0..if has_head { head_steps } else { 0 } {
+            headed.gradient(federation, Part::Training, batches.next())?;
+            headed.step_head(shared);
+        }
+        headed.gradient(federation, Part::Validation, Batch::All)
     }
 }

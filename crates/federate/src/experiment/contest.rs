@@ -273,7 +273,7 @@ pub(super) fn method_result(trial: Trial, runs: &[Run], cells: Vec<Vec<f64>>) ->
     }
 }
 
-fn federation<'a>(
+pub(super) fn federation<'a>(
     competing: &'a CompetingGraph,
     data: &'a [NativeLearner],
     seed: u64,
@@ -281,6 +281,6 @@ fn federation<'a>(
     Federation::new(competing, data.iter().map(|learner| learner as &dyn Learner).collect(), seed)
 }
 
-fn per_participant(federation: &Federation<'_>) -> usize {
+pub(super) fn per_participant(federation: &Federation<'_>) -> usize {
     (federation.evaluations() as usize).div_ceil(federation.len())
 }

@@ -5,6 +5,7 @@
 //! federations drawn with other seeds than those in the table. A method that
 //! estimates benefits pays for that out of the same purse.
 
+pub mod cifar10;
 mod contest;
 pub mod eicu;
 mod method;

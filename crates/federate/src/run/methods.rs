@@ -97,6 +97,7 @@ pub fn trainer<'a>(
             mixed: match training.mix {
                 MixName::Models => Mixed::Models,
                 MixName::Updates => Mixed::Updates,
+                MixName::Gradients => Mixed::Gradients,
             },
             weights: match training.weights {
                 WeightsName::Samples => Weights::Samples,

@@ -36,6 +36,8 @@ pub struct Hypernetworks {
     pub ray_rate: f32,
     /// Steps on the weights between two on the ray.
     pub ray_every: usize,
+    /// The owner's part of the ray to begin with, where it is not to be that of its samples.
+    pub own_part: Option<f32>,
     /// Hundredths of the budget for which everybody first trains alone, to see later whether
     /// its collaborators do it good: whoever was clearly better off goes on alone.
     pub trial_percent: usize,
@@ -43,7 +45,21 @@ pub struct Hypernetworks {
 
 impl Default for Hypernetworks {
     fn default() -> Self {
-        Self { hidden: 100, ray_rate: 0.01, ray_every: 10, trial_percent: 3 }
+        Self { hidden: 100, ray_rate: 0.01, ray_every: 10, own_part: None, trial_percent: 3 }
+    }
+}
+
+impl Hypernetworks {
+    /// The ray to begin with, of one by samples: the owner's part is the first.
+    fn start(&self, mut ray: Vec<f32>) -> Vec<f32> {
+        if let (Some(own), [first, others @ ..]) = (self.own_part, &mut ray[..])
+            && !others.is_empty()
+        {
+            let rest: f32 = others.iter().sum();
+            others.iter_mut().for_each(|part| *part *= (1.0 - own) / rest);
+            *first = own;
+        }
+        ray
     }
 }
 
@@ -262,7 +278,7 @@ impl Personal {
         Self {
             settings: *settings,
             batches: batches.collect(),
-            ray: by_samples(federation, members),
+            ray: settings.start(by_samples(federation, members)),
             keeper: Keeper::new(owner, &headed[0].model),
             carried: federation.own(owner),
             members: headed,

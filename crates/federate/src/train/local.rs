@@ -22,7 +22,7 @@ pub struct Local {
     /// Steps since its validation data last looked.
     unlooked: usize,
     #[serde(skip)]
-    gradient: Vec<f32>,
+    pub gradient: Vec<f32>,
 }
 
 impl Local {
@@ -49,7 +49,17 @@ impl Local {
         federation: &Federation<'_>,
         correct: impl FnOnce(&mut [f32], &[f32]),
     ) -> Result<(), FederateError> {
-        let Self { participant, parameters, optimizer, decay, batches, gradient, .. } = self;
+        self.descend(federation)?;
+        let Self { parameters, gradient, .. } = self;
+        correct(gradient, parameters);
+        self.follow();
+        Ok(())
+    }
+
+    /// The gradient of the training loss where the model stands, the decay's included, on the
+    /// next batch.
+    pub fn descend(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+        let Self { participant, parameters, decay, batches, gradient, .. } = self;
         gradient.resize(parameters.len(), 0.0);
         federation.gradient_on(
             *participant,
@@ -59,10 +69,13 @@ impl Local {
             gradient,
         )?;
         kernels::add_scaled(gradient, *decay, parameters);
-        correct(gradient, parameters);
-        optimizer.step(parameters, gradient);
-        self.unlooked += 1;
         Ok(())
+    }
+
+    /// One step along that gradient, as it is by now.
+    pub fn follow(&mut self) {
+        self.optimizer.step(&mut self.parameters, &self.gradient);
+        self.unlooked += 1;
     }
 
     /// Lets its validation data look at the model as it is, if it is time: after some steps,

@@ -35,12 +35,16 @@ pub enum Mixed {
     /// What the last local steps have changed: everybody keeps where it stood and adds the
     /// mixture of changes.
     Updates,
+    /// Gradients, at every step of a round: everybody's own optimiser follows the mixture of
+    /// them, so what is shared is trained on the data of all at once, and there is no drift.
+    /// Nobody is handed a model that it could refuse or go half of the way to.
+    Gradients,
 }
 
 /// Training with mixing.
 #[derive(Debug, Clone, Copy)]
 pub struct Mixing<'a> {
-    /// Steps between two mixtures.
+    /// Steps between two mixtures; with gradients, which are mixed at each, steps of a round.
     pub local_steps: usize,
     /// What is mixed.
     pub mixed: Mixed,
@@ -194,8 +198,14 @@ impl Training for Rounds {
     ) -> Result<(), FederateError> {
         let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
         let steps = self.pace.next();
-        self.each_of(&there, |mixer| mixer.round(federation, steps))?;
-        self.mix(federation, exchange, &there)?;
+        if self.mixed == Mixed::Gradients {
+            for _ in 0..steps {
+                self.step(federation, exchange, &there)?;
+            }
+        } else {
+            self.each_of(&there, |mixer| mixer.round(federation, steps))?;
+            self.mix(federation, exchange, &there)?;
+        }
         let in_the_end = self.pace.count(steps);
         each(&mut self.mixers, |mixer| mixer.local.look(federation, in_the_end))
     }
@@ -229,6 +239,31 @@ impl Rounds {
         )
     }
 
+    /// One step of everybody who is there along the mixture of gradients.
+    fn step(
+        &mut self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+        there: &[bool],
+    ) -> Result<(), FederateError> {
+        self.each_of(there, |mixer| mixer.local.descend(federation))?;
+        let shared = federation.shared();
+        let sent = self.collect(exchange, there, Content::Gradient, |mixer| {
+            (mixer.local.gradient[..shared].to_vec(), Vec::new())
+        });
+        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
+            mixer.got = mixer.get(exchange, Content::Gradient, &sent)?;
+        }
+        self.each_of(there, |mixer| {
+            if let Some(mixture) = mixer.got.take() {
+                mixer.local.gradient[..shared].copy_from_slice(&mixture);
+                mixer.has_ever_taken = true;
+            }
+            mixer.local.follow();
+            Ok(())
+        })
+    }
+
     /// Everybody who is there gets the mixture of what its parts have sent.
     fn mix(
         &mut self,
@@ -236,10 +271,7 @@ impl Rounds {
         exchange: &mut Exchange<'_>,
         there: &[bool],
     ) -> Result<(), FederateError> {
-        let content = match self.mixed {
-            Mixed::Models => Content::Model,
-            Mixed::Updates => Content::Update,
-        };
+        let content = if self.mixed == Mixed::Models { Content::Model } else { Content::Update };
         let sent = self.collect(exchange, there, content, |mixer| mixer.gives(self.mixed));
         for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
             mixer.got = mixer.get(exchange, content, &sent)?;
@@ -308,13 +340,11 @@ impl Mixer {
     /// What others get of its last round, and what that would be if it had done nothing.
     fn gives(&self, mixed: Mixed) -> (Vec<f32>, Vec<f32>) {
         let mut given = self.local.parameters[..self.start.len()].to_vec();
-        match mixed {
-            Mixed::Models => (given, self.start.clone()),
-            Mixed::Updates => {
-                kernels::add_scaled(&mut given, -1.0, &self.start);
-                (given, Vec::new())
-            }
+        if mixed == Mixed::Models {
+            return (given, self.start.clone());
         }
+        kernels::add_scaled(&mut given, -1.0, &self.start);
+        (given, Vec::new())
     }
 
     /// Is there nobody it learns from?

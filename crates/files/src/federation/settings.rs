@@ -415,6 +415,8 @@ pub enum MixName {
     Models,
     /// What local steps have changed.
     Updates,
+    /// Gradients, at every step.
+    Gradients,
 }
 
 /// By what collaborators are weighted.

@@ -33,7 +33,7 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
     })?;
     let mut experiment = EicuExperiment::new(hospitals, arguments.seeds.unwrap_or(REPEATS));
     experiment.measure = arguments.measure;
-    experiment.evaluations = arguments.evaluations;
+    experiment.evaluations = arguments.evaluations.unwrap_or(experiment.evaluations);
     experiment.rules = rules(arguments).unwrap_or(experiment.rules);
     // Better now than when the work is done.
     if let Some(folder) = &arguments.out {

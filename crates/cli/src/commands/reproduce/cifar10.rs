@@ -1,0 +1,288 @@
+//! `reproduce cifar10`: small images, two classes for each participant.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use fedcompetitors_federate::experiment::{
+    Spread,
+    cifar10::{BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES, paper},
+    paired,
+};
+use fedcompetitors_files::{FileError, atomically, make_folder, read_cifar10, write_json};
+use fedcompetitors_report::{ExperimentRow, ExperimentTable};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::{Written, check_writable, on_threads, show};
+use crate::{
+    Failure, Outcome,
+    arguments::{BudgetName, ReproduceArguments},
+    output::tell,
+};
+
+/// What the classes are called.
+const CLASSES: [&str; 10] =
+    ["plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"];
+
+pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome, Failure> {
+    let budget = match arguments.budget {
+        None | Some(BudgetName::Short) => Budget::Short,
+        Some(BudgetName::Full) => Budget::Full,
+    };
+    if arguments.measure || arguments.rate.is_some() || arguments.evaluations.is_some() {
+        let error =
+            "`--measure`, `--rate`, `--decay` and `--evaluations` are not for `cifar10`".to_owned();
+        let hint = "leave them out; `--budget` says how long it trains, and rates are chosen by validation data".to_owned();
+        return Err(Failure::Usage { error, hint });
+    }
+    let images = read_cifar10(data)?;
+    let graphs = arguments.seeds.unwrap_or(budget.graphs());
+    let experiment = Cifar10Experiment::new(images, graphs, budget);
+    let start = Instant::now();
+    let draws = experiment.draws()?;
+    let store = arguments.out.as_deref().map(|folder| Store::open(folder, budget)).transpose()?;
+    if let Some(store) = &store {
+        draws.iter().try_for_each(|draw| store.write_split(draw))?;
+    }
+    for draw in &draws {
+        tell(&draw_text(draw));
+    }
+    let rows = run(arguments.threads, &experiment, &draws, store.as_ref())?;
+    let table = table(budget, &draws, &rows);
+    let written = Written {
+        text: table.text(),
+        markdown: table.markdown(),
+        json: results_json(budget, &draws, &rows),
+    };
+    show(arguments, &written, &written.text)?;
+    tell(&format!("{:.0} seconds", start.elapsed().as_secs_f64()));
+    Ok(Outcome::Done)
+}
+
+/// Trainings that are done, each in a file of its own.
+struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// Pieces of one budget are in one folder: those of another are another experiment's.
+    fn open(folder: &Path, budget: Budget) -> Result<Self, Failure> {
+        check_writable(folder)?;
+        let folder = folder.join(format!("pieces-{}", budget.name()));
+        make_folder(&folder)?;
+        Ok(Self { folder })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+
+    /// What cannot be read is done again.
+    fn recall(&self, name: &str) -> Option<Piece> {
+        serde_json::from_slice(&fs::read(self.path(name)).ok()?).ok()
+    }
+
+    fn keep(&self, name: &str, piece: &Piece) -> Result<(), FileError> {
+        atomically(&self.path(name), |writer| Ok(serde_json::to_writer(writer, piece)?))
+    }
+
+    /// Which images are whose, with the hash that says whether it is still the same.
+    fn write_split(&self, draw: &Draw) -> Result<(), Failure> {
+        let split = json!({
+            "format": "fedcompetitors-split/1",
+            "seed": draw.seed,
+            "hash": draw.hash(),
+            "classes": draw.split.classes,
+            "rows": draw.split.rows,
+        });
+        let path = self.path(&format!("{}-split", draw.seed));
+        Ok(atomically(&path, |writer| write_json(writer, &split))?)
+    }
+}
+
+fn run(
+    threads: Option<u16>,
+    experiment: &Cifar10Experiment,
+    draws: &[Draw],
+    store: Option<&Store>,
+) -> Result<Vec<Cifar10Row>, Failure> {
+    let style = ProgressStyle::with_template("{bar:40} {percent} %, {eta} left: {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(0).with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(500));
+    let told = |done: usize, total: usize, doing: &str| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        bar.set_message(doing.to_owned());
+    };
+    let kept = Kept {
+        recall: &|name| store.and_then(|store| store.recall(name)),
+        keep: &|name, piece| store.map_or(Ok(()), |store| store.keep(name, piece)),
+    };
+    let rows = on_threads(threads, || experiment.run(draws, &kept, &told));
+    bar.finish_and_clear();
+    Ok(rows?)
+}
+
+/// Who has what and who competes, in a draw.
+fn draw_text(draw: &Draw) -> String {
+    let participants = draw.competing.participants();
+    let name = |at| participants.name(at);
+    let holdings: Vec<String> = draw
+        .split
+        .classes
+        .iter()
+        .zip(&draw.split.rows)
+        .enumerate()
+        .map(|(at, (classes, [own, validation, test]))| {
+            let classes: Vec<_> = classes.iter().map(|&at| CLASSES[usize::from(at)]).collect();
+            let (own, validation, test) = (own.len(), validation.len(), test.len());
+            format!("  {}: {}: {own} + {validation} + {test}", name(at), classes.join(", "))
+        })
+        .collect();
+    let pairs: Vec<_> =
+        draw.competing.pairs().map(|(a, b)| format!("{} and {}", name(a), name(b))).collect();
+    let competing = if pairs.is_empty() { "nobody".to_owned() } else { pairs.join(", ") };
+    format!(
+        "seed {}: images for training, validation and the test (split {}…):\n{}\n  competing: {competing}",
+        draw.seed,
+        &draw.hash()[..16],
+        holdings.join("\n")
+    )
+}
+
+/// The mean over the participants, draw by draw, in percent.
+fn means(row: &Cifar10Row) -> Vec<f64> {
+    let mean = |piece: &Piece| 100.0 * piece.test.iter().sum::<f64>() / piece.test.len() as f64;
+    row.pieces.iter().map(mean).collect()
+}
+
+fn table(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable {
+    let graphs = match draws.len() {
+        1 => "one graph: nothing is known of chance".to_owned(),
+        count => format!("{count} graphs"),
+    };
+    let shown = rows.iter().map(|row| {
+        let spread = Spread::of(&means(row));
+        ExperimentRow {
+            method: row.method.name().to_owned(),
+            cells: vec![(spread.mean, spread.deviation)],
+            paper: paper(row.method).map(|(mean, d)| (mean, Some(d))).into_iter().collect(),
+            mean: (spread.mean, spread.error),
+        }
+    });
+    ExperimentTable {
+        title: format!("cifar10, {} budget, {graphs}.", budget.name()),
+        metric: "Test accuracy in percent, mean over the participants: ± its deviation over the graphs, and ± the\n                 standard error of its mean."
+            .into(),
+        columns: vec!["over the graphs".into()],
+        rows: shown.collect(),
+        remarks: remarks(budget, rows),
+    }
+}
+
+fn remarks(budget: Budget, rows: &[Cifar10Row]) -> Vec<String> {
+    let mut remarks = vec![standings(rows)];
+    remarks.push(format!(
+        "Every method: at most {} gradients of {BATCH} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table.",
+        budget.evaluations(),
+        RATES.len()
+    ));
+    remarks.extend(rows.iter().map(|row| {
+        let mean = |of: fn(&Piece) -> usize| {
+            row.pieces.iter().map(of).sum::<usize>() as f64 / row.pieces.len().max(1) as f64
+        };
+        let edges = mean(|piece| piece.usage.len());
+        format!(
+            "  {}: {:.0} gradients, {:.0} of them to estimate benefits; rate {}; {edges:.0} of 90 edges.",
+            row.method.name(),
+            mean(|piece| piece.gradients.0),
+            mean(|piece| piece.gradients.1),
+            row.rate
+        )
+    }));
+    remarks
+}
+
+/// Who is best, who cannot be told from the best, and whether the best plan is worth it.
+fn standings(rows: &[Cifar10Row]) -> String {
+    let mean = |row: &Cifar10Row| Spread::of(&means(row)).mean;
+    let Some(best) = rows.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))) else {
+        return String::new();
+    };
+    if best.pieces.len() < 2 {
+        return format!("Highest mean: {}, with one graph.", best.method.name());
+    }
+    let others = rows.iter().filter(|row| row.method != best.method);
+    let ties: Vec<String> = others
+        .filter_map(|row| {
+            let behind = paired(&means(best), &means(row));
+            (behind.mean <= behind.error).then(|| {
+                format!("{} (−{:.2} ± {:.2})", row.method.name(), behind.mean, behind.error)
+            })
+        })
+        .collect();
+    let tied = if ties.is_empty() {
+        "no other within one standard error of the difference, graph by graph".to_owned()
+    } else {
+        format!("a tie, within one standard error of the difference, with {}", ties.join(", "))
+    };
+    format!("Highest mean: {}; {tied}.", best.method.name())
+}
+
+fn results_json(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
+    let names: Vec<&str> =
+        draws.first().map_or(Vec::new(), |draw| draw.competing.participants().names().collect());
+    let methods: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let figures = paper(row.method)
+                .map(|(mean, deviation)| json!({ "mean": mean, "deviation": deviation }));
+            let cells: Vec<_> = row.pieces.iter().map(|piece| &piece.test).collect();
+            let gradients = |of: fn(&Piece) -> usize| row.pieces.iter().map(of).max().unwrap_or(0);
+            let plans: Vec<Value> = row
+                .pieces
+                .iter()
+                .map(|piece| {
+                    piece.usage.iter().map(|&(a, b)| json!([names[a], names[b]])).collect()
+                })
+                .collect();
+            json!({
+                "method": row.method.name(),
+                "cells": cells,
+                "paper": figures,
+                "gradients": gradients(|piece| piece.gradients.0),
+                "gradients_for_estimation": gradients(|piece| piece.gradients.1),
+                "rule": format!("Adam, rate {}", row.rate),
+                "plans": plans,
+            })
+        })
+        .collect();
+    let splits: Vec<Value> = draws
+        .iter()
+        .map(|draw| {
+            let pairs: Vec<_> = draw.competing.pairs().map(|(a, b)| [names[a], names[b]]).collect();
+            json!({
+                "seed": draw.seed,
+                "hash": draw.hash(),
+                "classes": draw.split.classes,
+                "competing": pairs,
+            })
+        })
+        .collect();
+    json!({
+        "format": "fedcompetitors-experiment/1",
+        "experiment": "cifar10",
+        "metric": "test accuracy",
+        "budget": budget.name(),
+        "seeds": draws.iter().map(|draw| draw.seed).collect::<Vec<_>>(),
+        "participants": names,
+        "gradients_for_each_participant": budget.evaluations(),
+        "batch": BATCH,
+        "draws": splits,
+        "methods": methods,
+    })
+}
