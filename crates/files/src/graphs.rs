@@ -75,7 +75,11 @@ pub fn parse_graphs(
     let warnings = if listed {
         Vec::new()
     } else {
-        lookalikes(&participants, (competing_path, &competing_rows), (benefit_path, &benefit_rows))
+        lookalikes_in_tables(
+            &participants,
+            (competing_path, &competing_rows),
+            (benefit_path, &benefit_rows),
+        )
     };
     let benefit = build_benefit(benefit_path, &participants, benefit_rows)?;
     let competing = build_competing(competing_path, &participants, &competing_rows)?;
@@ -85,11 +89,8 @@ pub fn parse_graphs(
 /// Names that are pointed out one by one.
 const MOST_WARNINGS: usize = 10;
 
-/// Names that only one of the two tables has may be misspelt, and then a competition
-/// would be lost without a word. A list of participants settles it; without one, a name
-/// that looks like one of the other table is pointed out, and so is a competitor that
-/// nobody helps and that helps nobody.
-fn lookalikes(
+/// What two tables without a list of participants, which would settle it, leave open.
+fn lookalikes_in_tables(
     participants: &Participants,
     (competing_path, competing): (&Path, &[CompetingRow]),
     (benefit_path, benefit): (&Path, &[BenefitRow]),
@@ -107,14 +108,29 @@ fn lookalikes(
     let in_competing = in_table(&mut competing.iter().flat_map(|row| [row.a, row.b]));
     let in_benefit =
         in_table(&mut benefit.iter().flat_map(|row| [row.from as usize, row.to as usize]));
+    let show = |path: &Path| shown(&path.display().to_string()).into_owned();
+    lookalikes(
+        participants,
+        (&show(competing_path), &in_competing),
+        (&show(benefit_path), &in_benefit),
+    )
+}
+
+/// Names that only one of two graphs has may be misspelt, and then a competition would be
+/// lost without a word: a name that looks like one of the other graph is pointed out, and
+/// so is a competitor that nobody helps and that helps nobody. For each graph, what it is
+/// called and whether it names each participant.
+pub fn lookalikes(
+    participants: &Participants,
+    (competing, in_competing): (&str, &[bool]),
+    (benefit, in_benefit): (&str, &[bool]),
+) -> Vec<String> {
     let only = |here: &[bool], there: &[bool]| -> Vec<&str> {
         let names = participants.names().zip(here.iter().zip(there));
         names.filter(|(_, (here, there))| **here && !**there).map(|(name, _)| name).collect()
     };
-    let only_competing = only(&in_competing, &in_benefit);
-    let only_benefit = only(&in_benefit, &in_competing);
-    let show = |path: &Path| shown(&path.display().to_string()).into_owned();
-    let (competing, benefit) = (show(competing_path), show(benefit_path));
+    let only_competing = only(in_competing, in_benefit);
+    let only_benefit = only(in_benefit, in_competing);
     let mut warnings = Vec::new();
     // Each name is compared with each other: not for thousands of them.
     let compare = participants.len() <= 1000;
@@ -128,7 +144,7 @@ fn lookalikes(
             meant.unwrap_or_default(),
         ));
     }
-    let rivals = participants.names().zip(&in_competing).filter(|(_, named)| **named);
+    let rivals = participants.names().zip(in_competing).filter(|(_, named)| **named);
     let rivals = Participants::new(rivals.map(|(name, _)| name)).ok().filter(|_| compare);
     if only_competing.len() > MOST_WARNINGS {
         let more = only_competing.len() - MOST_WARNINGS;

@@ -46,11 +46,11 @@ pub use eicu::{Cohort, Eicu, EicuProblem, Hospitals, PAPER_HOSPITALS, read_eicu}
 pub use error::{FileError, NpyProblem, Problem};
 pub use federation::{FederationFile, FederationProblem, parse_federation, read_federation};
 pub use graphs::{
-    Graphs, MOST_PARTICIPANTS, parse_graphs, parse_participants, read_benefit, read_competing,
-    read_graphs, read_participants,
+    Graphs, MOST_PARTICIPANTS, lookalikes, parse_graphs, parse_participants, read_benefit,
+    read_competing, read_graphs, read_participants,
 };
 pub use json::to_writer as write_json;
 pub use npy::{write_benefit_matrix, write_competing_matrix};
-pub use plan::{Past, PlanDocument, StatedPlan, parse_plan, plan_json, read_plan, write_plan};
+pub use plan::{PlanDocument, StatedPlan, parse_plan, plan_json, read_plan, write_plan};
 pub use tables::{write_benefit, write_competing, write_participants};
 pub use write::{atomically, make_folder, remove_leftovers, remove_temporaries};

@@ -6,10 +6,10 @@ use std::{
 };
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, Provenance,
-    Reason, Refusal, UsageGraph, bits::ones, refusals,
+    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, Reason, Refusal,
+    UsageGraph, bits::ones, refusals,
 };
-use fedcompetitors_select::Plan;
+use fedcompetitors_select::{Past, Plan};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::value::RawValue;
 
@@ -31,59 +31,12 @@ pub struct StatedPlan {
     pub usage: UsageGraph,
     /// The welfare that it states.
     pub welfare: f64,
+    /// The bound that it states.
+    pub upper_bound: f64,
     /// The sum of the benefits that it states for its edges.
     pub benefit_sum: f64,
     /// What had flowed before it, where anything had.
     pub past: Option<Past>,
-}
-
-/// What had flowed before a plan was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
-    /// Whose data each participant's model carried.
-    pub provenance: Provenance,
-    /// Those who had left; others may still carry their data.
-    pub left: Vec<usize>,
-    /// Who competed with whom (the one that said so first), whatever a competing file
-    /// says later: a competition ends when somebody says so, not when a line is lost.
-    pub competing: Vec<(usize, usize)>,
-}
-
-impl Past {
-    /// Nothing has flowed and nobody has left.
-    pub fn none(participants: &Participants) -> Self {
-        let provenance = Provenance::own(participants);
-        Self { provenance, left: Vec::new(), competing: Vec::new() }
-    }
-
-    /// What those carry who are still there; what others once carried concerns nobody.
-    pub fn present(&self) -> Provenance {
-        let mut present = self.provenance.clone();
-        self.left.iter().for_each(|&gone| present.restart(gone));
-        present
-    }
-
-    /// The competitions that this past knows and a competing graph lacks.
-    pub fn forgotten<'a>(
-        &'a self,
-        competing: &'a CompetingGraph,
-    ) -> impl Iterator<Item = (usize, usize)> + 'a {
-        self.competing.iter().copied().filter(|&(a, b)| !competing.competes(a, b))
-    }
-
-    /// The competing graph with those competitions that only this past still knows.
-    ///
-    /// # Panics
-    /// If the graph is over other participants.
-    pub fn with_remembered(&self, competing: CompetingGraph) -> CompetingGraph {
-        let participants = self.provenance.participants();
-        assert_eq!(participants, competing.participants(), "one list of participants");
-        let forgotten: Vec<(usize, usize)> = self.forgotten(&competing).collect();
-        if forgotten.is_empty() {
-            return competing;
-        }
-        competing.declared(&forgotten).expect("a past holds no pair of one participant")
-    }
 }
 
 impl StatedPlan {
@@ -103,8 +56,7 @@ struct PlanText<'a> {
     #[serde(borrow)]
     usage: Vec<&'a RawValue>,
     welfare: f64,
-    #[serde(rename = "upper_bound")]
-    _upper_bound: f64,
+    upper_bound: f64,
     #[serde(borrow, default)]
     refused: Vec<&'a RawValue>,
     #[serde(borrow, default)]
@@ -208,6 +160,7 @@ pub fn parse_plan(path: &Path, text: &str) -> Result<StatedPlan, FileError> {
         policy: plan.policy,
         usage: usage.build(),
         welfare: plan.welfare,
+        upper_bound: plan.upper_bound,
         benefit_sum,
         past,
     })

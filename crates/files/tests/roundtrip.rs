@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use fedcompetitors_files::{
-    Past, PlanDocument, parse_certificate, parse_graphs, parse_participants, parse_plan, plan_json,
+    PlanDocument, parse_certificate, parse_graphs, parse_participants, parse_plan, plan_json,
     write_benefit, write_benefit_matrix, write_certificate, write_competing,
     write_competing_matrix, write_participants,
 };
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph, Participants, Provenance};
-use fedcompetitors_select::{Setting, greedy};
+use fedcompetitors_select::{Past, Setting, greedy};
 use proptest::prelude::*;
 
 /// Names of any text: separators, quotes, line breaks, other scripts.

@@ -38,6 +38,21 @@ impl UsageGraph {
         Self { participants: participants.clone(), collaborators }
     }
 
+    /// The same edges over a longer list of participants.
+    ///
+    /// # Panics
+    /// If the new list does not begin with the old one.
+    #[must_use]
+    pub fn extended(&self, participants: &Participants) -> Self {
+        assert!(
+            participants.names().take(self.participants.len()).eq(self.participants.names()),
+            "the new participants come after the old ones"
+        );
+        let mut longer = Self::builder(participants).graph;
+        self.edges().for_each(|(from, to)| longer.collaborators.set(to, from));
+        longer
+    }
+
     /// The participants.
     pub fn participants(&self) -> &Participants {
         &self.participants

@@ -71,6 +71,26 @@ impl Explanation {
         }
     }
 
+    /// The verdict in one word, and the explanation as a sentence, given who has left.
+    pub fn answer(
+        &self,
+        competing: &CompetingGraph,
+        policy: &str,
+        left: &[usize],
+    ) -> (&'static str, String) {
+        let gone = left.iter().find(|&&gone| gone == self.from || gone == self.to);
+        match gone {
+            _ if self.from == self.to => (
+                self.word(),
+                "Everybody learns from its own data; no plan is needed for that.".to_owned(),
+            ),
+            Some(&gone) => {
+                ("left", format!("No: {} has left.", shown(competing.participants().name(gone))))
+            }
+            None => (self.word(), self.sentence(competing, policy)),
+        }
+    }
+
     /// The explanation in words that need no graph theory.
     pub fn sentence(&self, competing: &CompetingGraph, policy: &str) -> String {
         let participants = competing.participants();

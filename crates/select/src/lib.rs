@@ -12,6 +12,8 @@
 //! | [`Egoists`] | coalitions without competitors or free riders |
 //! | [`Alone`] | nothing |
 //!
+//! [`Past`] is what had flowed before a plan, and how it changes when participants come and go.
+//!
 //! [`paper`] is the paper's selection word for word as printed, slow and plain, the
 //! yardstick for tests and benchmarks; [`generate`] makes random instances.
 
@@ -27,15 +29,19 @@ mod egoists;
 mod greedy;
 mod optimal;
 mod parallel;
+mod past;
 mod plan;
 mod policy;
 mod setting;
+mod shares;
 
 pub use cliques::{CliqueCover, cliques};
 pub use coalitions::coalitions;
 pub use egoists::egoists;
 pub use greedy::{greedy, greedy_usage};
 pub use optimal::{Effort, Objective, fairest, local_search, optimal};
+pub use past::{ChangeError, Past};
 pub use plan::Plan;
 pub use policy::{Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy};
 pub use setting::Setting;
+pub use shares::Shares;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fedcompetitors_files::{
-    FileError, Graphs, Past, PlanDocument, Problem, StatedPlan, plan_json, read_graphs, read_plan,
+    FileError, Graphs, PlanDocument, Problem, StatedPlan, plan_json, read_graphs, read_plan,
     write_json, write_plan,
 };
 use fedcompetitors_graphs::{
@@ -11,7 +11,7 @@ use fedcompetitors_graphs::{
     shown,
 };
 use fedcompetitors_report::{Change, PlanSummary, breaches_text, change_text};
-use fedcompetitors_select::Setting;
+use fedcompetitors_select::{ChangeError, Past, Setting};
 use serde_json::json;
 
 use super::{decide::Decider, verify::remember};
@@ -32,14 +32,7 @@ pub fn join(arguments: &JoinArguments) -> Result<Outcome, Failure> {
 pub fn leave(arguments: &JoinArguments) -> Result<Outcome, Failure> {
     let mut step = Step::begin(&arguments.change)?;
     for name in &arguments.names {
-        let index = step.participants().find(name)?;
-        if step.past.left.contains(&index) {
-            return Err(Failure::Usage {
-                error: format!("\"{}\" has left already", shown(name)),
-                hint: "leave it out of this call".into(),
-            });
-        }
-        step.past.left.push(index);
+        step.past.leave(name)?;
     }
     step.finish(&arguments.change, None)
 }
@@ -71,36 +64,18 @@ impl Step {
         let StatedPlan { usage, past, .. } = read_plan(&arguments.plan)?;
         let mut past = past.unwrap_or_else(|| Past::none(usage.participants()));
         if !arguments.untrained {
-            past.provenance = past.provenance.after(&usage);
+            past.trained(&usage);
         }
         Ok(Self { past, before: usage, joining: Vec::new() })
     }
 
     fn participants(&self) -> &Participants {
-        self.past.provenance.participants()
+        self.past.participants()
     }
 
-    /// A newcomer comes after all others; who has left before finds its place again.
     fn join(&mut self, name: &str) -> Result<(), Failure> {
-        if let Ok(known) = self.participants().find(name) {
-            let Some(at) = self.past.left.iter().position(|&gone| gone == known) else {
-                return Err(Failure::Usage {
-                    error: format!("\"{}\" takes part already", shown(name)),
-                    hint: "leave it out of this call; another organisation needs another name"
-                        .into(),
-                });
-            };
-            self.past.left.remove(at);
-            return Ok(());
-        }
-        let longer = Participants::new(self.participants().names().chain([name]))?;
-        self.joining.push(longer.len() - 1);
-        self.past.provenance = self.past.provenance.extended(&longer);
-        let mut before = UsageGraph::builder(&longer);
-        for (from, to) in self.before.edges() {
-            before.add(from, to)?;
-        }
-        self.before = before.build();
+        self.joining.extend(self.past.join(name)?);
+        self.before = self.before.extended(self.participants());
         Ok(())
     }
 
@@ -122,10 +97,7 @@ impl Step {
         if self.breaks_the_rule_already(arguments.format, &competing)? {
             return Ok(Outcome::Finding);
         }
-        self.past.competing = competing
-            .pairs()
-            .map(|(a, b)| if competing.reports(a, b) { (a, b) } else { (b, a) })
-            .collect();
+        self.past.remember(&competing);
         let Past { provenance, left, .. } = &self.past;
         let benefit = of_all.without(left);
         let setting = Setting::with_history(&competing, &benefit, provenance).without(left);
@@ -187,7 +159,6 @@ impl Step {
     ) -> Result<(CompetingGraph, Option<String>), Failure> {
         let participants = self.participants().clone();
         let name = |index| shown(participants.name(index));
-        let mut reconciled = Vec::new();
         for pair in arguments.reconciled.chunks_exact(2) {
             let (a, b) = (participants.find(&pair[0])?, participants.find(&pair[1])?);
             if competing.competes(a, b) {
@@ -200,11 +171,8 @@ impl Step {
                     hint: "take their line out of that file first".into(),
                 });
             }
-            reconciled.push((a, b));
+            self.past.reconcile(a, b);
         }
-        self.past
-            .competing
-            .retain(|&(a, b)| !reconciled.contains(&(a, b)) && !reconciled.contains(&(b, a)));
         competing = remember(&self.past, competing);
         let mut news = None;
         if let Some((a, b)) = declared {
@@ -230,10 +198,9 @@ impl Step {
         format: Format,
         competing: &CompetingGraph,
     ) -> Result<bool, Failure> {
-        let Past { provenance, left, .. } = &self.past;
+        let provenance = &self.past.provenance;
         let name = |index| shown(self.participants().name(index));
-        let (gone, breaches): (Vec<_>, Vec<_>) =
-            provenance.breaches(competing).partition(|(owner, _)| left.contains(owner));
+        let (breaches, gone) = self.past.breaches(competing);
         for (owner, rival) in gone {
             warn(&format!(
                 "the model that \"{}\" left with carries the data of its competitor \"{}\"; no plan can undo that",
@@ -259,6 +226,15 @@ impl Step {
             if owners.len() == 1 { "its" } else { "their" },
         ));
         Ok(true)
+    }
+}
+
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Graph(error) => error.into(),
+            error => Self::Usage { error: error.to_string(), hint: error.hint() },
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use fedcompetitors_files::write_json;
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, find_leak, longest_chain};
+use fedcompetitors_graphs::{find_leak, longest_chain};
 use fedcompetitors_report::{Comparison, comparison_text};
-use fedcompetitors_select::Setting;
+use fedcompetitors_select::{Setting, Shares};
 use serde_json::{Value, json};
 
 use super::{decide::Decider, select::read};
@@ -33,21 +33,16 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
             .plan(&Setting::new(&graphs.competing, &graphs.benefit));
         let seconds = start.elapsed().as_secs_f64();
         let usage = &plan.usage;
-        let shares = shares(&graphs.competing, &graphs.benefit, usage);
-        let something: Vec<f64> = shares.iter().copied().filter(|&share| share > 0.0).collect();
-        let logarithms: f64 = something.iter().map(|share| share.ln()).sum();
+        let Shares { with_nothing, least, mean } =
+            Shares::of(&graphs.competing, &graphs.benefit, usage);
         Comparison {
             policy: plan.policy,
             welfare: plan.welfare,
             upper_bound: plan.upper_bound,
             edges: usage.len(),
-            with_nothing: usage.participants().len() - something.len(),
-            least: shares.iter().copied().reduce(f64::min).unwrap_or(0.0),
-            mean: if something.is_empty() {
-                0.0
-            } else {
-                (logarithms / something.len() as f64).exp()
-            },
+            with_nothing,
+            least,
+            mean,
             longest_chain: longest_chain(usage),
             seconds,
             keeps_the_rule: find_leak(&graphs.competing, usage).is_none(),
@@ -64,15 +59,6 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     })?;
     let all_keep_it = comparisons.iter().all(|comparison| comparison.keeps_the_rule);
     Ok(if all_keep_it { Outcome::Done } else { Outcome::Finding })
-}
-
-/// What those get whom somebody could help that does not compete with them.
-fn shares(competing: &CompetingGraph, benefit: &BenefitGraph, usage: &UsageGraph) -> Vec<f64> {
-    let hopeful = |&to: &usize| benefit.helpers(to).any(|(from, _)| !competing.competes(from, to));
-    (0..usage.participants().len())
-        .filter(hopeful)
-        .map(|to| benefit.received(to, |from| usage.uses(from, to)))
-        .collect()
 }
 
 fn as_json(comparison: &Comparison) -> Value {

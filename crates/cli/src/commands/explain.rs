@@ -1,8 +1,9 @@
 //! `explain`: why one participant may or may not learn from another.
 
-use fedcompetitors_files::{Graphs, Past, read_graphs, read_plan, write_json};
-use fedcompetitors_graphs::{find_breach, find_leak, shown};
+use fedcompetitors_files::{Graphs, read_graphs, read_plan, write_json};
+use fedcompetitors_graphs::{find_breach, find_leak};
 use fedcompetitors_report::{Explanation, Verdict};
+use fedcompetitors_select::Past;
 use serde_json::json;
 
 use super::verify::report_leak;
@@ -32,16 +33,8 @@ pub fn explain(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     }
     let explanation =
         Explanation::of(&competing, &benefit, &plan.usage, present.as_ref(), from, to);
-    let left = plan.past.iter().flat_map(|past| &past.left);
-    let gone = left.copied().find(|&gone| gone == from || gone == to);
-    let (word, sentence) = match gone {
-        _ if from == to => (
-            explanation.word(),
-            "Everybody learns from its own data; no plan is needed for that.".to_owned(),
-        ),
-        Some(gone) => ("left", format!("No: {} has left.", shown(participants.name(gone)))),
-        None => (explanation.word(), explanation.sentence(&competing, &plan.policy)),
-    };
+    let left = plan.past.as_ref().map_or(&[][..], |past| &past.left);
+    let (word, sentence) = explanation.answer(&competing, &plan.policy, left);
     print(|output| match arguments.format {
         Format::Text => writeln!(output, "{sentence}"),
         Format::Json => {

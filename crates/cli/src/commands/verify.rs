@@ -1,11 +1,12 @@
 //! `verify`: proof that a plan keeps the rule, or the path by which it does not.
 
 use fedcompetitors_files::{
-    Past, StatedPlan, atomically, read_certificate, read_competing, read_plan, write_certificate,
+    StatedPlan, atomically, read_certificate, read_competing, read_plan, write_certificate,
     write_json,
 };
 use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, Provenance, shown};
 use fedcompetitors_report::{certificate_text, leak_text, number};
+use fedcompetitors_select::Past;
 use serde_json::json;
 
 use crate::{
