@@ -10,11 +10,13 @@
 )]
 
 pub mod convolve;
+mod mix;
 mod multiply;
 mod narrow;
 
 use pulp::{Arch, Simd, WithSimd};
 
+pub use mix::Mixture;
 pub use multiply::{View, multiply};
 pub use narrow::{Narrow, NarrowWork};
 
