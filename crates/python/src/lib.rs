@@ -1,0 +1,33 @@
+//! The glue between Python and the other crates.
+//!
+//! Nothing is decided here. Graphs are handles on graphs in Rust; plans and certificates go to
+//! and fro in the form of their files, so that what Python sees is what the program writes.
+//! The package `fedcompetitors` (`python/fedcompetitors`) makes typed, documented Python of it.
+//!
+//! | module | for |
+//! |---|---|
+//! | `graphs` | who competes, who would help whom |
+//! | `plans` | selection, proof, explanation, comparison |
+//! | `change` | a new plan that knows what has flowed |
+//! | `mixing` | personalised mixing of models |
+//! | `errors` | each kind of error as an exception of its own |
+//! | `waiting` | long calls without the interpreter's lock, which Ctrl-C ends |
+
+mod change;
+mod errors;
+mod graphs;
+mod mixing;
+mod plans;
+mod waiting;
+
+/// The native part of the package `fedcompetitors`.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::{
+        change::change,
+        graphs::{BenefitGraph, CompetingGraph, read_graphs, unite},
+        mixing::mix,
+        plans::{check_plan, compare, explain, select, verify},
+    };
+}

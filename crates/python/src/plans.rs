@@ -1,0 +1,340 @@
+//! Plans: made, proven, explained, compared. A plan goes to and fro as the text of its file.
+
+use std::{
+    path::Path,
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
+
+use fedcompetitors_files::{
+    PlanDocument, StatedPlan, parse_certificate, parse_plan, plan_json, write_certificate,
+};
+use fedcompetitors_graphs::{
+    self as graphs, Certificate, Leak, Provenance, find_breach, find_leak, longest_chain,
+};
+use fedcompetitors_report::{
+    Comparison, Explanation, Verdict, certificate_text, comparison_text, leak_text, number,
+};
+use fedcompetitors_select::{
+    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Objective, Optimal, Past, Plan, Policy,
+    Setting, Shares,
+};
+use pyo3::prelude::*;
+
+use crate::{
+    errors::{Failure, exception},
+    graphs::{BenefitGraph, CompetingGraph},
+    waiting::interruptible,
+};
+
+/// The policies by name, the best plan first: in a comparison the others are measured by it.
+const POLICIES: [&str; 6] = ["optimal", "greedy", "egoists", "coalitions", "cliques", "none"];
+
+/// How to decide.
+#[derive(FromPyObject, Clone)]
+#[pyo3(from_item_all)]
+pub struct Choice {
+    policy: String,
+    objective: String,
+    time_limit: Option<f64>,
+    gap: f64,
+    seed: u64,
+}
+
+impl Choice {
+    /// Refuses what no policy can do.
+    pub fn check(&self) -> Result<(), Failure> {
+        if !POLICIES.contains(&self.policy.as_str()) {
+            return Err(unknown("UnknownPolicy", "policy", &self.policy, &POLICIES));
+        }
+        let objective = objective(&self.objective)?;
+        if self.policy != "optimal" && objective != Objective::Welfare {
+            return Err(Failure::new(
+                "ObjectiveNotServed",
+                "only the policy `optimal` can aim at another objective than the welfare",
+                "use policy=\"optimal\", or leave the objective out",
+            ));
+        }
+        if self.time_limit.is_some_and(|limit| !limit.is_finite() || limit < 0.0) {
+            return Err(Failure::new(
+                "NotASetting",
+                "the time limit is not a number of seconds",
+                "give seconds that are at least 0, or None for no limit",
+            ));
+        }
+        if !self.gap.is_finite() || self.gap < 0.0 {
+            return Err(Failure::new(
+                "NotASetting",
+                "the gap is not a part of the welfare",
+                "give a number that is at least 0; 0.01 is 1 %",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Decides; a checked choice, so the names are known.
+    pub fn plan(&self, setting: &Setting<'_>, stop: &AtomicBool) -> Plan {
+        match self.policy.as_str() {
+            "greedy" => Greedy.plan(setting),
+            "cliques" => Cliques.plan(setting),
+            "coalitions" => Coalitions.plan(setting),
+            "egoists" => Egoists.plan(setting),
+            "none" => Alone.plan(setting),
+            _ => {
+                let limit = self.time_limit.map(|limit| Duration::try_from_secs_f64(limit).ok());
+                let deadline = limit.flatten().and_then(|limit| Instant::now().checked_add(limit));
+                let effort = Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed };
+                let objective = objective(&self.objective).unwrap_or_default();
+                Optimal { objective, effort }.plan(setting)
+            }
+        }
+    }
+}
+
+fn objective(name: &str) -> Result<Objective, Failure> {
+    match name {
+        "welfare" => Ok(Objective::Welfare),
+        "max-min" => Ok(Objective::MaxMin),
+        "proportional" => Ok(Objective::Proportional),
+        _ => {
+            let known = ["welfare", "max-min", "proportional"];
+            Err(unknown("UnknownObjective", "objective", name, &known))
+        }
+    }
+}
+
+fn unknown(kind: &'static str, what: &str, name: &str, known: &[&str]) -> Failure {
+    let hint = match graphs::nearest(name, known.iter().copied()) {
+        Some(nearest) => format!("did you mean \"{nearest}\"?"),
+        None => format!("one of {}", known.join(", ")),
+    };
+    Failure::new(kind, format!("the {what} \"{}\" is unknown", graphs::shown(name)), hint)
+}
+
+/// A plan and its certificate, as the texts of their files.
+pub fn written(
+    document: &PlanDocument<'_>,
+    history: &Provenance,
+) -> Result<(String, String), Failure> {
+    let mut plan = Vec::new();
+    plan_json(&mut plan, document).map_err(unwritable)?;
+    // Not by the policy's word: proven by code that knows no policy.
+    let proof = Certificate::prove_after(document.competing, &document.plan.usage, history);
+    let proof = proof.map_err(|leak| {
+        Failure::new("RuleBroken", leak_text(document.competing, &leak), "please report this plan")
+    })?;
+    Ok((text(plan)?, certificate_json(&proof)?))
+}
+
+fn certificate_json(certificate: &Certificate) -> Result<String, Failure> {
+    let mut written = Vec::new();
+    write_certificate(certificate, &mut written).map_err(unwritable)?;
+    text(written)
+}
+
+fn unwritable(error: impl ToString) -> Failure {
+    Failure::new("FedCompetitorsError", error.to_string(), "please report this plan")
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(unwritable)
+}
+
+/// Decides who may learn from whom: the plan and its certificate.
+#[pyfunction]
+pub fn select(
+    py: Python<'_>,
+    competing: PyRef<'_, CompetingGraph>,
+    benefit: PyRef<'_, BenefitGraph>,
+    choice: Choice,
+    refusals: bool,
+) -> PyResult<(String, String)> {
+    choice.check()?;
+    let (competing, benefit) = (&competing.graph, &benefit.graph);
+    let written = interruptible(py, |stop| {
+        let plan = choice.plan(&Setting::new(competing, benefit), stop);
+        let document =
+            PlanDocument { plan: &plan, competing, benefit, past: None, with_refusals: refusals };
+        written(&document, &Provenance::own(competing.participants()))
+    })?;
+    Ok(written?)
+}
+
+/// The plan that a text states.
+pub fn parse(plan: &str) -> Result<StatedPlan, Failure> {
+    Ok(parse_plan(Path::new("plan"), plan)?)
+}
+
+/// Refuses what is no plan.
+#[pyfunction]
+pub fn check_plan(plan: &str) -> Result<(), Failure> {
+    parse(plan).map(|_| ())
+}
+
+/// A plan that breaks the rule, as an exception.
+fn rule_broken(py: Python<'_>, competing: &graphs::CompetingGraph, leak: &Leak) -> PyErr {
+    let path: Vec<&str> =
+        leak.path.iter().map(|&index| competing.participants().name(index)).collect();
+    let hint = if leak.from_before {
+        "the first step is past and cannot be left out; `plan.replan(…)` makes a plan that knows of it"
+    } else {
+        "leave out one edge of this path, or make the plan anew"
+    };
+    let message = leak_text(competing, leak);
+    exception(py, "RuleBroken", (message.trim_end(), hint, path, leak.pairs))
+}
+
+/// Proves that a plan keeps the rule: the certificate, what it proves in words, and what looks
+/// like a mistake.
+#[pyfunction]
+#[pyo3(signature = (competing, plan, against=None))]
+pub fn verify(
+    py: Python<'_>,
+    competing: PyRef<'_, CompetingGraph>,
+    plan: &str,
+    against: Option<&str>,
+) -> PyResult<(String, String, Vec<String>)> {
+    let plan = parse(plan)?;
+    let mut competing = competing.over(plan.participants()).map_err(Failure::from)?;
+    let mut warnings = Vec::new();
+    if let Some(past) = &plan.past {
+        warnings.extend(remembered(past, &competing));
+        competing = past.with_remembered(competing);
+    }
+    if (plan.welfare - plan.benefit_sum).abs() > 1e-6 * plan.welfare.abs().max(1.0) {
+        warnings.push(format!(
+            "the plan states a welfare of {}, but the benefits of its edges sum to {}: it was changed after it was made",
+            number(plan.welfare),
+            number(plan.benefit_sum)
+        ));
+    }
+    let history =
+        plan.past.as_ref().map_or_else(|| Provenance::own(plan.participants()), Past::present);
+    let proven = py.detach(|| Certificate::prove_after(&competing, &plan.usage, &history));
+    let certificate = proven.map_err(|leak| rule_broken(py, &competing, &leak))?;
+    if let Some(claim) = against {
+        let claimed = parse_certificate(Path::new("certificate"), claim, plan.participants())
+            .map_err(Failure::from)?;
+        claimed.check_after(&competing, &plan.usage, &history).map_err(|flaw| {
+            let flaw = flaw.describe(plan.participants());
+            Failure::new(
+                "CertificateRefused",
+                format!("The certificate does not hold for this plan: {flaw}."),
+                "the plan itself keeps the rule; `verify` without a certificate makes its own",
+            )
+        })?;
+    }
+    let words = certificate_text(&competing, &plan.usage, &certificate, plan.past.is_some());
+    Ok((certificate_json(&certificate)?, words, warnings))
+}
+
+/// The competitions that only a plan still knows, which counts.
+pub fn remembered(past: &Past, competing: &graphs::CompetingGraph) -> Vec<String> {
+    let name = |index| graphs::shown(past.participants().name(index));
+    let forgotten = past.forgotten(competing).map(|(a, b)| {
+        format!(
+            "\"{}\" and \"{}\" compete by the plan, though not by the competing graph: that counts \
+             until `reconciled` says otherwise",
+            name(a),
+            name(b)
+        )
+    });
+    forgotten.collect()
+}
+
+/// Verdict, benefit, sentence and path.
+type Explained = (&'static str, f64, String, Option<Vec<String>>);
+
+/// Why one participant may or may not learn from another.
+#[pyfunction]
+pub fn explain(
+    py: Python<'_>,
+    competing: PyRef<'_, CompetingGraph>,
+    benefit: PyRef<'_, BenefitGraph>,
+    plan: &str,
+    helper: &str,
+    helped: &str,
+) -> PyResult<Explained> {
+    let plan = parse(plan)?;
+    let participants = plan.participants();
+    let mut competing = competing.over(participants).map_err(Failure::from)?;
+    let benefit = benefit.over(participants).map_err(Failure::from)?;
+    if let Some(past) = &plan.past {
+        competing = past.with_remembered(competing);
+    }
+    let find = |name| participants.find(name).map_err(Failure::from);
+    let (from, to) = (find(helper)?, find(helped)?);
+    // A plan that breaks the rule explains nothing.
+    let present = plan.past.as_ref().map(Past::present);
+    let breach = || find_breach(&competing, &plan.usage, present.as_ref()?);
+    if let Some(leak) = find_leak(&competing, &plan.usage).or_else(breach) {
+        return Err(rule_broken(py, &competing, &leak));
+    }
+    let explanation =
+        Explanation::of(&competing, &benefit, &plan.usage, present.as_ref(), from, to);
+    let left = plan.past.as_ref().map_or(&[][..], |past| &past.left);
+    let (word, sentence) = explanation.answer(&competing, &plan.policy, left);
+    let path = match &explanation.verdict {
+        Verdict::Refused(reason) => {
+            Some(reason.path.iter().map(|&index| participants.name(index).to_owned()).collect())
+        }
+        _ => None,
+    };
+    Ok((word, explanation.benefit, sentence, path))
+}
+
+/// One row of a comparison, in the order of the fields of the Python class.
+type Row = (&'static str, f64, f64, usize, usize, f64, f64, usize, f64, bool, Option<&'static str>);
+
+/// The plans of all policies side by side, and as a table.
+#[pyfunction]
+pub fn compare(
+    py: Python<'_>,
+    competing: PyRef<'_, CompetingGraph>,
+    benefit: PyRef<'_, BenefitGraph>,
+    choice: Choice,
+) -> PyResult<(Vec<Row>, String)> {
+    choice.check()?;
+    let fairly = objective(&choice.objective)? != Objective::Welfare;
+    let (competing, benefit) = (&competing.graph, &benefit.graph);
+    let comparisons: Vec<Comparison> = interruptible(py, |stop| {
+        let one = |policy: &str| {
+            let choice = Choice { policy: policy.to_owned(), ..choice.clone() };
+            let start = Instant::now();
+            let plan = choice.plan(&Setting::new(competing, benefit), stop);
+            let seconds = start.elapsed().as_secs_f64();
+            let Shares { with_nothing, least, mean } = Shares::of(competing, benefit, &plan.usage);
+            Comparison {
+                policy: plan.policy,
+                welfare: plan.welfare,
+                upper_bound: plan.upper_bound,
+                edges: plan.usage.len(),
+                with_nothing,
+                least,
+                mean,
+                longest_chain: longest_chain(&plan.usage),
+                seconds,
+                keeps_the_rule: find_leak(competing, &plan.usage).is_none(),
+                note: plan.note,
+            }
+        };
+        POLICIES.into_iter().map(one).collect()
+    })?;
+    let table = comparison_text(&comparisons, fairly);
+    let rows = comparisons.iter().map(|row| {
+        (
+            row.policy,
+            row.welfare,
+            row.upper_bound,
+            row.edges,
+            row.with_nothing,
+            row.least,
+            row.mean,
+            row.longest_chain,
+            row.seconds,
+            row.keeps_the_rule,
+            row.note,
+        )
+    });
+    Ok((rows.collect(), table))
+}

@@ -1,0 +1,567 @@
+"""Plans: made, proven, explained, compared and changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from fedcompetitors import _native
+from fedcompetitors._graphs import BenefitGraph, CompetingGraph, united, warn
+
+__all__ = [
+    "Certificate",
+    "Comparison",
+    "Comparisons",
+    "Edge",
+    "Explanation",
+    "Plan",
+    "Refusal",
+    "compare",
+    "explain",
+    "select",
+    "verify",
+]
+
+Policy = Literal["optimal", "greedy", "cliques", "coalitions", "egoists", "none"]
+Objective = Literal["welfare", "max-min", "proportional"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One participant learns from another.
+
+    Attributes
+    ----------
+    helper, helped : str
+        Information flows from the helper to the helped.
+    benefit : float
+        What it brings.
+    """
+
+    helper: str
+    helped: str
+    benefit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A useful edge that a plan leaves out.
+
+    Attributes
+    ----------
+    helper, helped : str
+        Who would have helped whom.
+    benefit : float
+        What it would have brought.
+    path : tuple of str or None
+        How data would have come to a competitor, the refused edge included; None if the rule
+        would allow the edge.
+    """
+
+    helper: str
+    helped: str
+    benefit: float
+    path: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Proof that a plan keeps the rule.
+
+    It can be checked without knowing how the plan was made: each set holds its owner, is
+    closed under the plan's edges and holds no competitor of its owner.
+    """
+
+    _json: str = field(repr=False)
+    _text: str = field(default="", repr=False, compare=False)
+
+    @property
+    def reaches(self) -> dict[str, tuple[str, ...]]:
+        """For each participant those whom its data reaches, itself included."""
+        sets = json.loads(self._json)["sets"]
+        return {one["participant"]: tuple(one["reaches"]) for one in sets}
+
+    def to_json(self) -> str:
+        """The text of the file that ``fedcompetitors verify --against`` reads."""
+        return self._json
+
+    def __str__(self) -> str:
+        return self._text or self._json
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one participant learns from another, or does not.
+
+    Attributes
+    ----------
+    verdict : str
+        ``used``, ``refused``, ``no-benefit``, ``left-out`` or ``left``.
+    benefit : float
+        What the helper's data would bring.
+    sentence : str
+        The explanation in words; also what `str` gives.
+    path : tuple of str or None
+        For a refusal, how data would come to a competitor.
+    """
+
+    verdict: str
+    benefit: float
+    sentence: str
+    path: tuple[str, ...] | None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one policy's plan is like.
+
+    Attributes
+    ----------
+    policy : str
+    welfare, upper_bound : float
+        The sum of the benefits, and what the policy can prove that no plan exceeds.
+    edges, with_nothing, longest_chain : int
+        Edges used, participants that get nothing, edges that information travels at most.
+    least, geometric_mean : float
+        What whoever gets least gets, and the mean of those who get something.
+    seconds : float
+    keeps_the_rule : bool
+    note : str or None
+    """
+
+    policy: str
+    welfare: float
+    upper_bound: float
+    edges: int
+    with_nothing: int
+    least: float
+    geometric_mean: float
+    longest_chain: int
+    seconds: float
+    keeps_the_rule: bool
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons(Sequence[Comparison]):
+    """The plans of all policies, the one that seeks the best first; `str` gives a table."""
+
+    rows: tuple[Comparison, ...]
+    _text: str = field(repr=False)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.rows[at]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        return self._text
+
+
+class Plan:
+    """Who may learn from whom.
+
+    Made by `select` or `Plan.from_json`; never changed. `join`, `leave`, `declare` and
+    `replan` give a new plan that knows what has flowed along this one.
+    """
+
+    def __init__(
+        self, text: str, certificate: Certificate | None = None, difference: str = ""
+    ) -> None:
+        self._text = text
+        self._certificate = certificate
+        self._difference = difference
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan in the text of a file, which may be the program's.
+
+        Whether it keeps the rule is another question: `verify`.
+
+        Raises
+        ------
+        NotJson, OtherFormat, UnknownParticipant, …
+            If the text is no plan.
+        """
+        _native.check_plan(text)
+        return cls(text)
+
+    def to_json(self) -> str:
+        """The text of the file that ``fedcompetitors … --plan`` reads."""
+        return self._text
+
+    @cached_property
+    def _document(self) -> Mapping[str, Any]:
+        document: Mapping[str, Any] = json.loads(self._text)
+        return document
+
+    @property
+    def policy(self) -> str:
+        """The policy that made it."""
+        return str(self._document["policy"])
+
+    @property
+    def participants(self) -> tuple[str, ...]:
+        """The participants in their order, those who have left included."""
+        return tuple(self._document["participants"])
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """Who learns from whom, by the helped, the best helper first."""
+        return tuple(
+            Edge(edge["from"], edge["to"], edge.get("benefit", 0.0))
+            for edge in self._document["usage"]
+        )
+
+    @cached_property
+    def refused(self) -> tuple[Refusal, ...]:
+        """The useful edges that the plan leaves out, each with its reason."""
+        return tuple(
+            Refusal(
+                one["from"],
+                one["to"],
+                one["benefit"],
+                tuple(one["because"]["path"]) if one["because"] else None,
+            )
+            for one in self._document.get("refused", ())
+        )
+
+    def helpers(self, helped: str) -> tuple[str, ...]:
+        """Those from whom a participant learns, the best first."""
+        return tuple(edge.helper for edge in self.edges if edge.helped == helped)
+
+    @property
+    def welfare(self) -> float:
+        """The sum of the benefits over the edges."""
+        return float(self._document["welfare"])
+
+    @property
+    def upper_bound(self) -> float:
+        """No plan that keeps the rule has a larger welfare."""
+        return float(self._document["upper_bound"])
+
+    @property
+    def note(self) -> str | None:
+        """What else there is to say about how it was made."""
+        note = self._document.get("note")
+        return None if note is None else str(note)
+
+    @property
+    def carries(self) -> dict[str, tuple[str, ...]]:
+        """Whose data models carried before the plan, for those that carried others'."""
+        rows = self._document.get("provenance") or ()
+        return {row["participant"]: tuple(row["carries"]) for row in rows}
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Those who have left."""
+        return tuple(self._document.get("left", ()))
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The proof that the plan keeps the rule; None for a plan from a file: `verify`."""
+        return self._certificate
+
+    @property
+    def difference(self) -> str:
+        """What has changed from the plan before, in words; empty if there was none."""
+        return self._difference
+
+    def join(
+        self, *names: str, competing: CompetingGraph, benefit: BenefitGraph, **options: Any
+    ) -> Plan:
+        """The plan after somebody has joined; who has left before finds its place again.
+
+        Parameters
+        ----------
+        *names : str
+            Who joins.
+        competing, benefit : CompetingGraph, BenefitGraph
+            The graphs of now, newcomers included.
+        **options
+            As `replan`.
+        """
+        return self._changed(competing, benefit, options, joining=list(names))
+
+    def leave(
+        self, *names: str, competing: CompetingGraph, benefit: BenefitGraph, **options: Any
+    ) -> Plan:
+        """The plan after somebody has left. Its data stays where it is carried.
+
+        Parameters
+        ----------
+        *names : str
+            Who leaves.
+        competing, benefit : CompetingGraph, BenefitGraph
+            The graphs of now; they may still have those who leave.
+        **options
+            As `replan`.
+        """
+        return self._changed(competing, benefit, options, leaving=list(names))
+
+    def declare(
+        self, a: str, b: str, *, competing: CompetingGraph, benefit: BenefitGraph, **options: Any
+    ) -> Plan:
+        """The plan after one participant has declared that it competes with another.
+
+        The new plan remembers it, whatever later competing graphs say.
+
+        Parameters
+        ----------
+        a, b : str
+            Who declares it, and with whom.
+        competing, benefit : CompetingGraph, BenefitGraph
+            The graphs of now.
+        **options
+            As `replan`.
+
+        Raises
+        ------
+        PastBreaksRule
+            If one carries the data of the other already.
+        """
+        return self._changed(competing, benefit, options, declared=[(a, b)])
+
+    def replan(self, *, competing: CompetingGraph, benefit: BenefitGraph, **options: Any) -> Plan:
+        """A new plan by the graphs of now that knows what has flowed along this one.
+
+        Parameters
+        ----------
+        competing, benefit : CompetingGraph, BenefitGraph
+            The graphs of now.
+        trained : bool, default True
+            Has anybody trained by this plan? If not, nothing has flowed along it.
+        restarting : sequence of str
+            Those who begin again from their own data.
+        reconciled : sequence of pairs
+            Those who no longer compete; plans remember competitions.
+        policy, objective, time_limit, gap, seed
+            As `select`.
+
+        Returns
+        -------
+        Plan
+            Its `difference` says in words what has changed.
+
+        Raises
+        ------
+        PastBreaksRule
+            If models carry a competitor's data already.
+        """
+        return self._changed(competing, benefit, options)
+
+    def _changed(
+        self,
+        competing: CompetingGraph,
+        benefit: BenefitGraph,
+        options: dict[str, Any],
+        joining: Sequence[str] = (),
+        leaving: Sequence[str] = (),
+        declared: Sequence[tuple[str, str]] = (),
+    ) -> Plan:
+        def step(
+            trained: bool = True,
+            restarting: Sequence[str] = (),
+            reconciled: Sequence[tuple[str, str]] = (),
+            **choice: Any,
+        ) -> tuple[_native.Step, _native.Choice]:
+            return {
+                "joining": list(joining),
+                "leaving": list(leaving),
+                "declared": list(declared),
+                "reconciled": list(reconciled),
+                "restarting": list(restarting),
+                "trained": trained,
+            }, _choice(**choice)
+
+        what, how = step(**options)
+        text, proof, difference, mistakes = _native.change(
+            self._text, competing._native, benefit._native, how, what
+        )
+        warn(mistakes)
+        return Plan(text, Certificate(proof), difference)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return self._document == other._document
+
+    def __hash__(self) -> int:
+        return hash((self.participants, self.edges))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan by {self.policy}: {len(self.participants)} participants, "
+            f"{len(self.edges)} edges, welfare {self.welfare:g}>"
+        )
+
+
+def _choice(
+    policy: str = "optimal",
+    objective: str = "welfare",
+    time_limit: float | None = 10.0,
+    gap: float = 0.0,
+    seed: int = 1,
+) -> _native.Choice:
+    return {
+        "policy": policy,
+        "objective": objective,
+        "time_limit": time_limit,
+        "gap": gap,
+        "seed": seed,
+    }
+
+
+def select(
+    competing: CompetingGraph,
+    benefit: BenefitGraph,
+    policy: Policy = "optimal",
+    *,
+    objective: Objective = "welfare",
+    time_limit: float | None = 10.0,
+    gap: float = 0.0,
+    seed: int = 1,
+    refusals: bool = True,
+) -> Plan:
+    """Decide who may learn from whom, so that nobody ever helps a competitor.
+
+    Parameters
+    ----------
+    competing : CompetingGraph
+        Who competes with whom.
+    benefit : BenefitGraph
+        Who would help whom.
+    policy : str, default "optimal"
+        ``optimal`` (the largest welfare that the rule allows, with a proven bound),
+        ``greedy`` (the paper's selection), ``cliques``, ``coalitions``, ``egoists``, ``none``.
+    objective : str, default "welfare"
+        What ``optimal`` aims at: ``welfare``, ``max-min`` or ``proportional``.
+    time_limit : float or None, default 10.0
+        Seconds after which ``optimal`` stops with the best so far; None for no limit.
+    gap : float, default 0.0
+        ``optimal`` stops once no plan can be better by more than this part.
+    seed : int, default 1
+        The seed of the search of ``optimal``.
+    refusals : bool, default True
+        Does the plan list the refused edges with their reasons? There may be millions.
+
+    Returns
+    -------
+    Plan
+        With its certificate.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C, which ends a search soon.
+    FedCompetitorsError
+        See `fedcompetitors.errors`.
+
+    Notes
+    -----
+    Other Python threads go on meanwhile. Where a graph was made without a list of
+    participants, those of both graphs take part, and names that may be misspelt are warned of.
+    """
+    choice = _choice(policy, objective, time_limit, gap, seed)
+    text, proof = _native.select(*united(competing, benefit), choice, refusals)
+    return Plan(text, Certificate(proof))
+
+
+def verify(
+    competing: CompetingGraph, plan: Plan, certificate: Certificate | str | None = None
+) -> Certificate:
+    """Prove that a plan keeps the rule, what models carry from before included.
+
+    Parameters
+    ----------
+    competing : CompetingGraph
+        Who competes with whom.
+    plan : Plan
+        The plan, whoever made it.
+    certificate : Certificate or str, optional
+        A certificate that somebody hands in, to be checked, or the text of its file.
+
+    Returns
+    -------
+    Certificate
+        The proof; `str` gives it in words.
+
+    Raises
+    ------
+    RuleBroken
+        If the plan breaks the rule, with a shortest leaking path.
+    CertificateRefused
+        If the certificate that was handed in does not hold for this plan.
+    """
+    claim = certificate.to_json() if isinstance(certificate, Certificate) else certificate
+    proof, words, mistakes = _native.verify(competing._native, plan.to_json(), claim)
+    warn(mistakes, stacklevel=3)
+    return Certificate(proof, words)
+
+
+def explain(
+    competing: CompetingGraph, benefit: BenefitGraph, plan: Plan, helper: str, helped: str
+) -> Explanation:
+    """Say why one participant may or may not learn from another.
+
+    Parameters
+    ----------
+    competing, benefit : CompetingGraph, BenefitGraph
+        The graphs that the plan is about.
+    plan : Plan
+        The plan.
+    helper, helped : str
+        Who would help whom.
+
+    Returns
+    -------
+    Explanation
+        In the words of ``fedcompetitors explain``.
+
+    Raises
+    ------
+    RuleBroken
+        If the plan breaks the rule: such a plan explains nothing.
+    """
+    verdict, value, sentence, path = _native.explain(
+        competing._native, benefit._native, plan.to_json(), helper, helped
+    )
+    return Explanation(verdict, value, sentence, None if path is None else tuple(path))
+
+
+def compare(
+    competing: CompetingGraph,
+    benefit: BenefitGraph,
+    *,
+    objective: Objective = "welfare",
+    time_limit: float | None = 10.0,
+    gap: float = 0.0,
+    seed: int = 1,
+) -> Comparisons:
+    """Put the plans of all policies side by side.
+
+    Parameters
+    ----------
+    competing, benefit : CompetingGraph, BenefitGraph
+        Who competes, who would help whom.
+    objective, time_limit, gap, seed
+        As `select`.
+
+    Returns
+    -------
+    Comparisons
+        A sequence of `Comparison`; `str` gives the table of ``fedcompetitors compare``.
+    """
+    choice = _choice("optimal", objective, time_limit, gap, seed)
+    rows, text = _native.compare(*united(competing, benefit), choice)
+    return Comparisons(tuple(Comparison(*row) for row in rows), text)
