@@ -34,7 +34,7 @@ use crate::{
     FederateError,
     estimate::{Estimator, JointHypernetwork, Mixture},
     exchange::Exchange,
-    run::RunError,
+    run::{RunError, hex},
     train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer},
 };
 
@@ -150,7 +150,7 @@ impl Draw {
             hasher.update((rows.len() as u64).to_le_bytes());
             rows.iter().for_each(|row| hasher.update(row.to_le_bytes()));
         }
-        hasher.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+        hex(&hasher.finalize())
     }
 }
 

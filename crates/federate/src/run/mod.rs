@@ -22,7 +22,8 @@ use fedcompetitors_learn::Part;
 use sha2::{Digest, Sha256};
 
 use crate::{faults::Faults, saved};
-use store::{Store, hex};
+use store::Store;
+pub(crate) use store::hex;
 use training::Ground;
 
 pub use audit::{Audit, Besides, Finding, audit};
