@@ -9,19 +9,23 @@ use std::{
 };
 
 use fedcompetitors_federate::{
-    Federation,
+    FederateError, Federation,
     estimate::JointHypernetwork,
     experiment::{Experiment, Setting},
+    train::{Averaging, Correction, Effort, Trainer},
 };
-use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
+use fedcompetitors_files::{CIFAR10_CLASSES, read_cifar10};
+use fedcompetitors_graphs::{CompetingGraph, Participants, UsageGraph, random::Stream};
 use fedcompetitors_learn::{
-    Cnn, Learner, Loss, Metric, NativeLearner, Rule, Samples, Targets, synthetic::Synthetic,
+    ClassSplit, Cnn, Learner, Loss, Metric, NativeLearner, Rule, Samples, Targets,
+    synthetic::Synthetic,
 };
 
 use crate::{
     Failure,
     record::Row,
     timing::{best, middle, timed},
+    told,
 };
 
 /// Threads of either side.
@@ -42,11 +46,15 @@ pub struct Whole {
     pub evaluations: usize,
 }
 
-/// Runs everything with the peer in this Python environment.
+/// Runs everything with the peer in this Python environment; what needs CIFAR-10 only where
+/// there is a folder with its files.
 ///
 /// # Errors
-/// If the peer does not answer.
-pub fn run(python: &Path, whole: Whole) -> Result<Vec<Row>, Failure> {
+/// If the peer does not answer, or a file of CIFAR-10 is not as it should be.
+pub fn run(python: &Path, whole: Whole, cifar10: Option<&Path>) -> Result<Vec<Row>, Failure> {
+    // A wrong folder is better heard of now than after minutes.
+    let cifar10 = cifar10.map(|folder| Ok::<_, Failure>((folder, photographs(folder)?)));
+    let cifar10 = cifar10.transpose()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build()?;
     let mut peer = Peer::start(python)?;
     let mut rows = Vec::new();
@@ -56,8 +64,9 @@ pub fn run(python: &Path, whole: Whole) -> Result<Vec<Row>, Failure> {
     let estimator = JointHypernetwork::default();
     let mut job = Job { rows: &mut rows, peer: &mut peer, what: "hypernetwork step, synthetic" };
     job.run(TURNS, &format!("synthetic {SYNTHETIC_STEPS}"), || {
-        let seconds = pool.install(|| steps(estimator, &synthetic, SYNTHETIC_STEPS))?;
-        Ok(seconds / SYNTHETIC_STEPS as f64)
+        pool.install(|| {
+            step(&synthetic, SYNTHETIC_STEPS, |all, steps| joint(estimator, all, steps))
+        })
     })?;
 
     let images = images()?;
@@ -65,9 +74,16 @@ pub fn run(python: &Path, whole: Whole) -> Result<Vec<Row>, Failure> {
     let estimator = JointHypernetwork { rule, ..estimator };
     job.what = "hypernetwork step, small images";
     job.run(TURNS, &format!("cnn {CNN_STEPS}"), || {
-        let seconds = pool.install(|| steps(estimator, &images, CNN_STEPS))?;
-        Ok(seconds / CNN_STEPS as f64)
+        pool.install(|| step(&images, CNN_STEPS, |all, steps| joint(estimator, all, steps)))
     })?;
+
+    if let Some((folder, learners)) = cifar10 {
+        let path = folder.to_str().ok_or_else(|| format!("{}: not UTF-8", folder.display()))?;
+        job.what = "CIFAR-10 steps";
+        job.run(TURNS, &format!("cifar10 {CIFAR10_STEPS} {path}"), || {
+            pool.install(|| step(&learners, CIFAR10_STEPS, alone))
+        })?;
+    }
 
     let Whole { seeds, evaluations } = whole;
     job.what = "reproduce synthetic-strong";
@@ -84,23 +100,44 @@ pub fn run(python: &Path, whole: Whole) -> Result<Vec<Row>, Failure> {
 
 const SYNTHETIC_STEPS: usize = 300;
 const CNN_STEPS: usize = 10;
+const CIFAR10_STEPS: usize = 40;
+const CIFAR10_BATCH: usize = 32;
 
-/// Seconds of so many steps of the joint hypernetwork.
-fn steps(
-    estimator: JointHypernetwork,
+/// Seconds of one step of all learners, from so many of them.
+fn step(
     learners: &[NativeLearner],
     steps: usize,
+    train: impl Fn(&Federation<'_>, usize) -> Result<(), FederateError>,
 ) -> Result<f64, Failure> {
     let competing = CompetingGraph::builder(&Participants::numbered(learners.len())).build();
     let all = learners.iter().map(|learner| learner as &dyn Learner).collect();
     let federation = Federation::new(&competing, all, 1)?;
     // What is done once is not part of a step.
     let some = |steps| {
-        let (seconds, network) =
-            timed(|| JointHypernetwork { steps, ..estimator }.train(&federation));
-        network.map(|_| seconds)
+        let (seconds, result) = timed(|| train(&federation, steps));
+        result.map(|()| seconds)
     };
-    Ok((some(steps + 1)? - some(1)?).max(f64::MIN_POSITIVE))
+    Ok((some(steps + 1)? - some(1)?).max(f64::MIN_POSITIVE) / steps as f64)
+}
+
+/// So many steps of the joint hypernetwork.
+fn joint(
+    estimator: JointHypernetwork,
+    federation: &Federation<'_>,
+    steps: usize,
+) -> Result<(), FederateError> {
+    JointHypernetwork { steps, ..estimator }.train(federation).map(drop)
+}
+
+/// So many steps of everybody alone: the groups of a usage graph without edges are of one.
+fn alone(federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
+    let usage = UsageGraph::builder(federation.competing().participants()).build();
+    let rule = Rule::Adam { rate: 0.001, decay: 0.0 };
+    let effort = Effort { evaluations: steps, rule, batch: Some(CIFAR10_BATCH) };
+    // In one round validation data is looked at once, however many steps there are: so that
+    // is done once, too, and no part of a step.
+    let averaging = Averaging { local_steps: steps, correction: Correction::None };
+    averaging.train(federation, &usage, effort).map(drop)
 }
 
 /// Ten participants with 64 images of two classes each, and heads of their own.
@@ -119,6 +156,13 @@ fn images() -> Result<Vec<NativeLearner>, Failure> {
             Ok(NativeLearner::from_parts(Arc::clone(&model) as _, loss, metric, parts)?)
         })
         .collect()
+}
+
+/// Ten participants with two classes of CIFAR-10 each.
+fn photographs(folder: &Path) -> Result<Vec<NativeLearner>, Failure> {
+    let (training, test) = read_cifar10(folder).map_err(|error| told(&error))?;
+    let split = ClassSplit::draw(&training, &test, CIFAR10_CLASSES, 1)?;
+    Ok(split.learners(&training, &test, 1)?)
 }
 
 /// One thing to do, on both sides.

@@ -53,6 +53,10 @@ enum Benchmark {
         /// The Python of an environment with the peer's requirements.
         #[arg(long, value_name = "PATH")]
         python: PathBuf,
+        /// The folder with the files of CIFAR-10, to compare its steps, too; `fedcompetitors
+        /// data fetch cifar10` gets them.
+        #[arg(long, value_name = "DIR")]
+        cifar10: Option<PathBuf>,
         /// Federations of the whole experiment.
         #[arg(long, value_name = "N", default_value_t = 2)]
         seeds: u64,
@@ -111,8 +115,9 @@ fn run(benchmark: Benchmark) -> Result<(), Failure> {
         Benchmark::Optimal { save, instances } => {
             ("optimal", save, SELECTION_COLUMNS, rows(best::run(instances)))
         }
-        Benchmark::Learning { save, python, seeds, evaluations } => {
-            let rows = learning::run(&python, Whole { seeds, evaluations })?;
+        Benchmark::Learning { save, python, cifar10, seeds, evaluations } => {
+            let whole = Whole { seeds, evaluations };
+            let rows = learning::run(&python, whole, cifar10.as_deref())?;
             ("learning", save, learning::COLUMNS, rows)
         }
         Benchmark::Experiment { save, name, arguments } => {
