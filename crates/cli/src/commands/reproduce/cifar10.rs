@@ -8,7 +8,9 @@ use std::{
 
 use fedcompetitors_federate::experiment::{
     Spread,
-    cifar10::{BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES, paper},
+    cifar10::{
+        BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES_TRIED, paper,
+    },
     paired,
 };
 use fedcompetitors_files::{FileError, atomically, make_folder, read_cifar10, write_json};
@@ -189,7 +191,7 @@ fn remarks(budget: Budget, rows: &[Cifar10Row]) -> Vec<String> {
     remarks.push(format!(
         "Every method: at most {} gradients of {BATCH} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table.",
         budget.evaluations(),
-        RATES.len()
+        RATES_TRIED
     ));
     remarks.extend(rows.iter().map(|row| {
         let mean = |of: fn(&Piece) -> usize| {
