@@ -15,6 +15,7 @@ use fedcompetitors_graphs::{
     CompetingGraph,
     bits::{self, common_ones, contains, ones},
 };
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -94,11 +95,14 @@ pub enum IncidentKind {
     WrongLength,
     /// What it sent is far larger than anything before.
     TooLarge,
+    /// What it sent cannot be read at all.
+    Unreadable,
 }
 
 impl IncidentKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Missing, Self::NotFinite, Self::WrongLength, Self::TooLarge];
+    pub const ALL: [Self; 5] =
+        [Self::Missing, Self::NotFinite, Self::WrongLength, Self::TooLarge, Self::Unreadable];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
@@ -107,6 +111,7 @@ impl IncidentKind {
             Self::NotFinite => "not-finite",
             Self::WrongLength => "wrong-length",
             Self::TooLarge => "too-large",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -123,6 +128,23 @@ pub struct Offer {
     pub carried: Vec<u64>,
 }
 
+/// The same where it lies, for whoever cannot give it away.
+#[derive(Debug, Clone, Copy)]
+pub struct Offered<'a> {
+    /// The numbers.
+    pub values: &'a [f32],
+    /// Where they would be if the participant had done nothing; nothing stands for zeros.
+    pub before: &'a [f32],
+    /// Whose data they carry, as a set of bits.
+    pub carried: &'a [u64],
+}
+
+impl Offer {
+    fn lent(&self) -> Offered<'_> {
+        Offered { values: &self.values, before: &self.before, carried: &self.carried }
+    }
+}
+
 /// What the coordinator has accepted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Parcel {
@@ -135,6 +157,11 @@ pub struct Parcel {
 }
 
 impl Parcel {
+    /// Its number in the ledger.
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+
     /// What it was, without its numbers.
     #[must_use]
     pub fn receipt(&self) -> Self {
@@ -221,7 +248,8 @@ impl<'a> Exchange<'a> {
         kind.is_some()
     }
 
-    fn incident(&mut self, participant: usize, kind: IncidentKind) {
+    /// Notes something that did not go as it should.
+    pub fn incident(&mut self, participant: usize, kind: IncidentKind) {
         self.incidents.push(Incident { round: self.round, participant, kind });
     }
 
@@ -239,18 +267,39 @@ impl<'a> Exchange<'a> {
                 spoil(offer, garbage);
             }
         }
-        let changes: Vec<Option<Result<f64, IncidentKind>>> =
-            offers.iter().map(|offer| offer.as_ref().map(|offer| change(offer, length))).collect();
-        let usual = usual(changes.iter().flatten().filter_map(|change| change.ok()));
+        let lent: Vec<_> = offers.iter().map(|offer| offer.as_ref().map(Offer::lent)).collect();
+        let receipts = self.take(content, length, &lent);
+        let with_values = |(receipt, offer): (Option<Parcel>, Option<Offer>)| {
+            Some(Parcel { values: offer?.values, ..receipt? })
+        };
+        receipts.into_iter().zip(offers).map(with_values).collect()
+    }
+
+    /// As [`Exchange::collect`], without faults and without the numbers, which stay where they
+    /// are: gives the receipts of what was accepted.
+    pub fn take(
+        &mut self,
+        content: Content,
+        length: usize,
+        offers: &[Option<Offered<'_>>],
+    ) -> Vec<Option<Parcel>> {
+        let look = |offer: &Offered<'_>| (change(offer, length), self.weigh(offer.values));
+        let looked_at: Vec<_> = offers.par_iter().map(|offer| offer.as_ref().map(look)).collect();
+        let usual = usual(looked_at.iter().flatten().filter_map(|(change, _)| change.ok()));
         let mut accepted = Vec::with_capacity(offers.len());
-        for (from, (offer, change)) in offers.into_iter().zip(changes).enumerate() {
-            let (Some(offer), Some(change)) = (offer, change) else {
+        for (from, (offer, looked_at)) in offers.iter().zip(looked_at).enumerate() {
+            let (Some(offer), Some((change, weighed))) = (offer, looked_at) else {
                 accepted.push(None);
                 continue;
             };
             accepted.push(
                 match change.and_then(|change| self.sized(from, content, change, usual)) {
-                    Ok(()) => Some(self.accept(from, content, offer.values, offer.carried)),
+                    Ok(()) => {
+                        let (values, carried) = (Vec::new(), offer.carried.to_vec());
+                        let way = (Some(from), None);
+                        let entry = self.enter(way, content, Vec::new(), &carried, weighed);
+                        Some(Parcel { from, values, carried, entry })
+                    }
                     Err(kind) => {
                         self.incident(from, kind);
                         None
@@ -287,7 +336,8 @@ impl<'a> Exchange<'a> {
         values: Vec<f32>,
         carried: Vec<u64>,
     ) -> Parcel {
-        let entry = self.enter(Some(from), None, content, Vec::new(), &carried, &values);
+        let weighed = self.weigh(&values);
+        let entry = self.enter((Some(from), None), content, Vec::new(), &carried, weighed);
         Parcel { from, values, carried, entry }
     }
 
@@ -295,7 +345,8 @@ impl<'a> Exchange<'a> {
     pub fn entrust(&mut self, from: usize) -> Parcel {
         let mut carried = vec![0; self.competing.competitors(from).len()];
         bits::insert(&mut carried, from);
-        let entry = self.enter(Some(from), None, Content::Data, Vec::new(), &carried, &[]);
+        let (way, weighed) = ((Some(from), None), self.weigh(&[]));
+        let entry = self.enter(way, Content::Data, Vec::new(), &carried, weighed);
         Parcel { from, values: Vec::new(), carried, entry }
     }
 
@@ -323,7 +374,8 @@ impl<'a> Exchange<'a> {
             }
         }
         let entries = made_of.iter().map(|parcel| parcel.entry).collect();
-        self.enter(None, Some(to), content, entries, &carried, values);
+        let weighed = self.weigh(values);
+        self.enter((None, Some(to)), content, entries, &carried, weighed);
         Ok(carried)
     }
 
@@ -346,14 +398,19 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// The size of numbers, and what they are told by where a ledger is kept.
+    fn weigh(&self, values: &[f32]) -> (u64, [u8; 32]) {
+        let hash = if self.recording { hash(values) } else { [0; 32] };
+        (4 * values.len() as u64, hash)
+    }
+
     fn enter(
         &mut self,
-        from: Option<usize>,
-        to: Option<usize>,
+        (from, to): (Option<usize>, Option<usize>),
         content: Content,
         made_of: Vec<u64>,
         carried: &[u64],
-        values: &[f32],
+        (bytes, hash): (u64, [u8; 32]),
     ) -> u64 {
         self.memory.entries += 1;
         let entry = self.memory.entries;
@@ -366,8 +423,8 @@ impl<'a> Exchange<'a> {
                 content,
                 made_of,
                 provenance: ones(carried).collect(),
-                bytes: 4 * values.len() as u64,
-                hash: hash(values),
+                bytes,
+                hash,
             });
         }
         entry
@@ -395,12 +452,20 @@ impl<'a> Exchange<'a> {
 
 /// The SHA-256 of numbers, little-endian one after the other.
 pub fn hash(values: &[f32]) -> [u8; 32] {
-    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    Sha256::digest(bytes).into()
+    let mut hasher = Sha256::new();
+    // Piece by piece: a model may have gigabytes.
+    let mut bytes = [0; 4 * 1024];
+    for piece in values.chunks(bytes.len() / 4) {
+        for (four, value) in bytes.chunks_exact_mut(4).zip(piece) {
+            four.copy_from_slice(&value.to_le_bytes());
+        }
+        hasher.update(&bytes[..4 * piece.len()]);
+    }
+    hasher.finalize().into()
 }
 
 /// How much an offer changes, if it can be used at all.
-fn change(offer: &Offer, length: usize) -> Result<f64, IncidentKind> {
+fn change(offer: &Offered<'_>, length: usize) -> Result<f64, IncidentKind> {
     if offer.values.len() != length {
         return Err(IncidentKind::WrongLength);
     }

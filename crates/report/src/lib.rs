@@ -28,7 +28,7 @@ pub use proof::{certificate_text, leak_text};
 pub use run::{RunMethod, RunParticipant, RunReport};
 pub use what_if::{Effect, Price, Worth, effects_text, prices_text};
 
-use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, shown};
+use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, Refusal, shown};
 
 /// A path by name: `St Mary → City → General`.
 pub fn path_text(participants: &Participants, path: &[usize]) -> String {
@@ -45,6 +45,27 @@ pub fn reason_path_text(participants: &Participants, reason: &Reason) -> String 
         return format!("{origin} → (before) → {before} → (refused) → {after}");
     }
     format!("{} → (refused) → {after}", path_text(participants, before))
+}
+
+/// Why an edge was refused, in one sentence.
+pub fn refusal_text(competing: &CompetingGraph, refusal: &Refusal) -> String {
+    let participants = competing.participants();
+    let name = |who: usize| shown(participants.name(who)).into_owned();
+    let (from, to, worth) = (name(refusal.from), name(refusal.to), number(refusal.benefit));
+    match &refusal.because {
+        None => format!("{to} could learn from {from} ({worth}): the plan does not need it"),
+        Some(reason) => {
+            let path = &reason.path;
+            let (a, b) = (path[0], path[path.len() - 1]);
+            format!(
+                "{to} may not learn from {from} ({worth}): {} and {} compete ({}), and data would flow {}",
+                name(a),
+                name(b),
+                reporters_text(competing, a, b),
+                reason_path_text(participants, reason)
+            )
+        }
+    }
 }
 
 /// Who said that two participants compete.

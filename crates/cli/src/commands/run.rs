@@ -15,8 +15,8 @@ use fedcompetitors_files::{
     federation::{FaultName, read_faults},
     parse_federation, read_benefit, read_federation,
 };
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants, Refusal, shown};
-use fedcompetitors_report::{number, reason_path_text, reporters_text};
+use fedcompetitors_graphs::{BenefitGraph, Participants};
+use fedcompetitors_report::refusal_text;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::results::report_of;
@@ -103,7 +103,7 @@ fn to_the_end(
             faults: faults.map(|(faults, text)| (faults, text.as_str())),
             given,
             checkpoint: checkpoint(),
-            explain: &|refusal| reason(competing, refusal),
+            explain: &|refusal| refusal_text(competing, refusal),
             progress: &|progress| show(&bar, progress),
         },
     )?;
@@ -139,27 +139,6 @@ fn show(bar: &ProgressBar, progress: &Progress<'_>) {
     bar.set_length(1000 * all as u64);
     bar.set_position((1000 * done + part) as u64);
     bar.set_message(progress.doing.to_owned());
-}
-
-/// Why an edge was refused, in one sentence.
-fn reason(competing: &CompetingGraph, refusal: &Refusal) -> String {
-    let participants = competing.participants();
-    let name = |who: usize| shown(participants.name(who)).into_owned();
-    let (from, to, worth) = (name(refusal.from), name(refusal.to), number(refusal.benefit));
-    match &refusal.because {
-        None => format!("{to} could learn from {from} ({worth}): the plan does not need it"),
-        Some(reason) => {
-            let path = &reason.path;
-            let (a, b) = (path[0], path[path.len() - 1]);
-            format!(
-                "{to} may not learn from {from} ({worth}): {} and {} compete ({}), and data would flow {}",
-                name(a),
-                name(b),
-                reporters_text(competing, a, b),
-                reason_path_text(participants, reason)
-            )
-        }
-    }
 }
 
 /// The benefits of the file that a federation file names.

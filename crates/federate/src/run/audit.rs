@@ -131,15 +131,16 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
         let training = format!("{}, seed {}", stop.method, stop.seed);
         audit.findings.push(Finding::Stopped { training, message: stop.message });
     }
-    let rivals = rivals(&store, &names, federation, &mut audit.findings)?;
-    let estimates: Vec<(i64, u64, String)> =
-        store.rows("SELECT id, seed, estimator FROM estimates ORDER BY id", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    let rivals = Rivals::of(&store, &names, federation, &mut audit.findings)?;
+    let estimates: Vec<(i64, u64, String, u64)> =
+        store.rows("SELECT id, seed, estimator, before FROM estimates ORDER BY id", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })?;
-    for (id, seed, estimator) in estimates {
+    for (id, seed, estimator, before) in estimates {
         // Its models are thrown away: nothing of it is carried into the trainings but benefits.
         let title = format!("{}, seed {seed}", estimate_title(&estimator));
         let mut replay = Replay::new(&store, &names, &rivals, &title);
+        replay.before = Some(before);
         audit.transfers += replay.ledger(&ESTIMATE, id)?;
         audit.estimates += 1;
         audit.findings.append(&mut replay.findings);
@@ -160,7 +161,7 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
                 audit.references.push(method);
             }
         } else {
-            replay.plan(id)?;
+            replay.plans(id)?;
             audit.transfers += replay.ledger(&TRAINING, id)?;
             audit.models += replay.models(id, folder)?;
             audit.trainings += 1;
@@ -177,6 +178,39 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
         audit.findings.push(Finding::Flaw { training, what });
     }
     Ok(audit)
+}
+
+/// Who competes with whom, either way round, and for which round that was first known: 0 from
+/// the beginning.
+struct Rivals(BTreeMap<(usize, usize), u64>);
+
+impl Rivals {
+    /// Do two compete, in a round?
+    fn compete(&self, a: usize, b: usize, round: u64) -> bool {
+        self.0.get(&(a, b)).is_some_and(|&since| since <= round)
+    }
+
+    fn of(
+        store: &Store,
+        names: &BTreeMap<usize, String>,
+        federation: Option<&CompetingGraph>,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Self, RunError> {
+        let declared: Vec<(usize, usize, u64)> =
+            store.rows("SELECT a, b, since FROM competing", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
+        let mut since = BTreeMap::new();
+        for (a, b, round) in declared {
+            for pair in [(a, b), (b, a)] {
+                let first: &mut u64 = since.entry(pair).or_insert(round);
+                *first = round.min(*first);
+            }
+        }
+        let told = rivals(store, names, federation, findings)?;
+        // What only the file knows was always known.
+        Ok(Self(told.into_iter().map(|pair| (pair, *since.get(&pair).unwrap_or(&0))).collect()))
+    }
 }
 
 /// Who competes with whom, either way round.
@@ -241,12 +275,17 @@ const ESTIMATE: Book = Book("estimate_ledger", "estimate", "estimates");
 struct Replay<'a> {
     store: &'a Store,
     names: &'a BTreeMap<usize, String>,
-    rivals: &'a BTreeSet<(usize, usize)>,
+    rivals: &'a Rivals,
     title: &'a str,
     /// Everything that each participant was ever handed, and its own data.
     carried: BTreeMap<usize, BTreeSet<usize>>,
     /// From whom a participant first got what carries another one's data.
     from: BTreeMap<(usize, usize), usize>,
+    /// For an estimate, the round of the training that it was made before: its own rounds are
+    /// others.
+    before: Option<u64>,
+    /// Who has got whose data against the rule: said once.
+    breached: BTreeSet<(usize, usize)>,
     findings: Vec<Finding>,
 }
 
@@ -254,12 +293,13 @@ impl<'a> Replay<'a> {
     fn new(
         store: &'a Store,
         names: &'a BTreeMap<usize, String>,
-        rivals: &'a BTreeSet<(usize, usize)>,
+        rivals: &'a Rivals,
         title: &'a str,
     ) -> Self {
         let carried = names.keys().map(|&who| (who, BTreeSet::from([who]))).collect();
-        let (from, findings) = (BTreeMap::new(), Vec::new());
-        Self { store, names, rivals, title, carried, from, findings }
+        let (from, breached, findings) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+        let before = None;
+        Self { store, names, rivals, title, carried, from, before, breached, findings }
     }
 
     fn flaw(&mut self, what: String) {
@@ -270,13 +310,40 @@ impl<'a> Replay<'a> {
         self.names.get(&who).cloned().unwrap_or_else(|| format!("nobody ({who})"))
     }
 
-    /// Does the plan keep the rule? Along its edges from everybody as far as they go.
-    fn plan(&mut self, training: i64) -> Result<(), RunError> {
+    /// Do the plan, and those that it took the place of, keep the rule?
+    fn plans(&mut self, training: i64) -> Result<(), RunError> {
         let edges: Vec<(usize, usize)> = self.store.rows(
             "SELECT helper, helped FROM usage WHERE training = ?",
             [training],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
+        self.plan(&edges, u64::MAX);
+        let plans: Vec<(u64, String)> = self.store.rows(
+            "SELECT round, plan FROM plans WHERE training = ? ORDER BY round",
+            [training],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let numbers: BTreeMap<&str, usize> =
+            self.names.iter().map(|(&number, name)| (&**name, number)).collect();
+        for (round, plan) in plans {
+            let edges: Option<Vec<_>> = from_json::<serde_json::Value>(&plan).and_then(|plan| {
+                let number = |edge: &serde_json::Value, end: &str| {
+                    numbers.get(edge.get(end)?.as_str()?).copied()
+                };
+                let edges = plan.get("usage")?.as_array()?.iter();
+                edges.map(|edge| Some((number(edge, "from")?, number(edge, "to")?))).collect()
+            });
+            match edges {
+                Some(edges) => self.plan(&edges, round),
+                None => self.flaw(format!("the plan of round {round} cannot be read")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a plan keep the rule as it was in a round? Along its edges from everybody as far as
+    /// they go.
+    fn plan(&mut self, edges: &[(usize, usize)], round: u64) {
         let mut helps: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         edges.iter().for_each(|&(from, to)| helps.entry(from).or_default().push(to));
         for &start in self.names.keys() {
@@ -289,12 +356,13 @@ impl<'a> Replay<'a> {
                     }
                 }
             }
-            if let Some(&rival) = reached.iter().find(|&&who| self.rivals.contains(&(start, who))) {
+            if let Some(&rival) =
+                reached.iter().find(|&&who| self.rivals.compete(start, who, round))
+            {
                 let (a, b) = (self.name(start), self.name(rival));
                 self.flaw(format!("the plan connects \"{a}\" with its competitor \"{b}\""));
             }
         }
-        Ok(())
     }
 
     /// What flows besides, as far as it joins competitors.
@@ -420,7 +488,11 @@ impl<'a> Replay<'a> {
     /// A participant is handed something that carries these participants' data.
     fn hand_over(&mut self, to: usize, from: usize, carried: &BTreeSet<usize>, line: &Line) {
         for &other in carried {
-            if self.rivals.contains(&(other, to)) && !self.from.contains_key(&(to, other)) {
+            // What somebody has had of itself is handed back to it.
+            if from != to
+                && self.rivals.compete(other, to, self.before.unwrap_or(line.round))
+                && self.breached.insert((to, other))
+            {
                 let mut path = vec![to, from];
                 let mut at = from;
                 while let Some(&before) = self.from.get(&(at, other)).filter(|_| at != other) {
@@ -453,7 +525,8 @@ impl<'a> Replay<'a> {
                 continue;
             };
             if let Some(&rival) =
-                provenance.iter().find(|&&other| self.rivals.contains(&(other, who)))
+                // What came before anybody knew of the competition cannot be undone.
+                provenance.iter().find(|&&other| self.rivals.compete(other, who, 0))
             {
                 let rival = self.name(rival);
                 self.flaw(format!(

@@ -20,14 +20,14 @@ const METRICS: &str = "
     ORDER BY training, metrics.round, metrics.participant, split, metric";
 
 /// Every table that is exported, with its query.
-const TABLES: [(&str, &str); 13] = [
+const TABLES: [(&str, &str); 14] = [
     (
         "participants.csv",
         "SELECT name AS participant, source, source_hash, samples FROM participants ORDER BY id",
     ),
     (
         "competing.csv",
-        "SELECT a.name AS a, b.name AS b FROM competing
+        "SELECT a.name AS a, b.name AS b, since FROM competing
          JOIN participants AS a ON a.id = competing.a JOIN participants AS b ON b.id = competing.b
          ORDER BY a.id, b.id",
     ),
@@ -56,6 +56,11 @@ const TABLES: [(&str, &str); 13] = [
          JOIN participants AS helper ON helper.id = usage.helper
          JOIN participants AS helped ON helped.id = usage.helped
          ORDER BY training, helped.id, helper.id",
+    ),
+    (
+        "plans.csv",
+        "SELECT seed, method, round, why, plan, plans.certificate FROM plans
+         JOIN trainings ON trainings.id = training ORDER BY training, round",
     ),
     (
         "refusals.csv",

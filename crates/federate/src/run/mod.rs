@@ -6,6 +6,7 @@
 //! bytes.
 
 mod audit;
+mod coordinator;
 mod error;
 mod export;
 mod methods;
@@ -27,6 +28,7 @@ pub(crate) use store::hex;
 use training::Ground;
 
 pub use audit::{Audit, Besides, Finding, audit};
+pub use coordinator::{About, Coordinator, Final, Stand, Told};
 pub use error::RunError;
 pub use export::{export, write_metrics};
 pub use models::{ModelFile, read_model};

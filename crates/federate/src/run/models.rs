@@ -88,28 +88,39 @@ impl Described<'_> {
             hash: model.hash.clone(),
             tensors: tensors.iter().map(|(name, _)| name.clone()).collect(),
         };
-        let file = format!(
-            "{FOLDER}/{:03}-{}.safetensors",
-            self.participant + 1,
-            plain(&about.participant)
-        );
-        let path = folder.join(&file);
-        let bytes: Vec<u8> = parameters.iter().flat_map(|value| value.to_le_bytes()).collect();
-        let mut rest = &bytes[..];
-        let mut views = Vec::with_capacity(tensors.len());
-        for (name, shape) in tensors {
-            let (these, more) = rest.split_at(4 * shape.iter().product::<usize>());
-            rest = more;
-            let view = TensorView::new(Dtype::F32, shape, these);
-            views.push((name, view.map_err(|error| unusable(&path, &error))?));
-        }
-        let metadata = HashMap::from([(KEY.to_owned(), super::store::json(&about))]);
-        let content = safetensors::serialize(views, Some(metadata));
-        let content = content.map_err(|error| unusable(&path, &error))?;
-        make_folder(&folder.join(FOLDER))?;
-        atomically(&path, |writer| writer.write_all(&content))?;
-        Ok(file)
+        write_model(folder, self.participant, &about, &tensors, parameters)
     }
+}
+
+/// Writes a participant's model with these tensors, by name and shape; returns its file's name
+/// in the run directory.
+pub fn write_model(
+    folder: &Path,
+    participant: usize,
+    about: &ModelFile,
+    tensors: &[(String, Vec<usize>)],
+    parameters: &[f32],
+) -> Result<String, RunError> {
+    let file = format!("{FOLDER}/{:03}-{}.safetensors", participant + 1, plain(&about.participant));
+    let path = folder.join(&file);
+    let bytes: Vec<u8> = parameters.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let mut rest = &bytes[..];
+    let mut views = Vec::with_capacity(tensors.len());
+    for (name, shape) in tensors {
+        let size = 4 * shape.iter().product::<usize>();
+        let (these, more) = rest
+            .split_at_checked(size)
+            .ok_or_else(|| unusable(&path, &"its tensors are larger than its parameters"))?;
+        rest = more;
+        let view = TensorView::new(Dtype::F32, shape.clone(), these);
+        views.push((name, view.map_err(|error| unusable(&path, &error))?));
+    }
+    let metadata = HashMap::from([(KEY.to_owned(), super::store::json(about))]);
+    let content = safetensors::serialize(views, Some(metadata));
+    let content = content.map_err(|error| unusable(&path, &error))?;
+    make_folder(&folder.join(FOLDER))?;
+    atomically(&path, |writer| writer.write_all(&content))?;
+    Ok(file)
 }
 
 /// A name as part of a file's name: what could be anything but a letter or a digit is not.

@@ -19,6 +19,7 @@ CREATE TABLE participants (
 CREATE TABLE competing (
     a INTEGER NOT NULL REFERENCES participants,
     b INTEGER NOT NULL REFERENCES participants,
+    since INTEGER NOT NULL DEFAULT 0, -- the first round for which it was known
     PRIMARY KEY (a, b)
 ) STRICT, WITHOUT ROWID;
 
@@ -40,6 +41,7 @@ CREATE TABLE estimates (
     estimator TEXT NOT NULL,
     gradients INTEGER,              -- what it cost each participant; NULL if the guard stopped it
     entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger
+    before INTEGER NOT NULL DEFAULT 1, -- the first round of a training that knew of it
     UNIQUE (seed, estimator)
 ) STRICT;
 
@@ -77,6 +79,16 @@ CREATE TABLE usage (
     helper INTEGER NOT NULL REFERENCES participants,
     helped INTEGER NOT NULL REFERENCES participants,
     PRIMARY KEY (training, helper, helped)
+) STRICT, WITHOUT ROWID;
+
+-- The plans of a training whose plan changes, the first one included. `usage` is the last one.
+CREATE TABLE plans (
+    training INTEGER NOT NULL REFERENCES trainings,
+    round INTEGER NOT NULL,         -- the first round that follows it
+    plan TEXT NOT NULL,             -- JSON, as `select --out` writes it
+    certificate TEXT NOT NULL,      -- JSON
+    why TEXT NOT NULL,              -- in words
+    PRIMARY KEY (training, round)
 ) STRICT, WITHOUT ROWID;
 
 -- A useful edge that the plan does not have, and why.
@@ -166,6 +178,15 @@ CREATE TABLE checkpoints (
     exchange BLOB NOT NULL,
     hash BLOB NOT NULL              -- SHA-256 of both
 ) STRICT;
+
+-- The last that was accepted of everybody who is elsewhere, until the training ends.
+CREATE TABLE kept (
+    training INTEGER NOT NULL REFERENCES trainings,
+    participant INTEGER NOT NULL REFERENCES participants,
+    receipt BLOB NOT NULL,          -- its entry in the ledger, and whose data it carries
+    parameters BLOB NOT NULL,       -- little-endian
+    PRIMARY KEY (training, participant)
+) STRICT, WITHOUT ROWID;
 
 -- Everybody's model in the end.
 CREATE TABLE models (

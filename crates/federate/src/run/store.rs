@@ -3,6 +3,7 @@
 //! Everything is written in transactions that end at a stage or at a round, so a run that
 //! is killed at any instant finds itself as it was at such a moment.
 
+mod elsewhere;
 mod estimates;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::RunError;
+pub use elsewhere::NewPlan;
 pub use estimates::{Estimate, title as estimate_title};
 pub use trainings::{
     Checkpoint, Figure, Happened, NewTraining, PlanFigures, Stop, StoredModel, StoredTraining,
@@ -31,7 +33,7 @@ pub use trainings::{
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -214,7 +216,7 @@ impl Store {
             {
                 insert.execute(params![id, name, source, hash, samples])?;
             }
-            let mut insert = transaction.prepare("INSERT INTO competing VALUES (?, ?)")?;
+            let mut insert = transaction.prepare("INSERT INTO competing (a, b) VALUES (?, ?)")?;
             for (a, b) in competing.all_reports() {
                 insert.execute(params![a, b])?;
             }

@@ -298,6 +298,7 @@ fn cells(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Cell>, RunE
          FROM models LEFT JOIN metrics AS test
            ON test.training = models.training AND test.participant = models.participant
           AND test.split = 'test' AND test.round = ?2
+          AND test.metric = (SELECT value FROM run WHERE key = 'metric')
          WHERE models.training = ?1 ORDER BY models.participant",
         (training.id, training.rounds),
         |row| {

@@ -256,7 +256,7 @@ impl Ground<'_> {
             store.stop_estimate(self.seed, &name, (*round, &message), &transfers)?;
         }
         let gradients = federation.evaluations().div_ceil(federation.len() as u64);
-        let estimate = Estimate { benefit: found?, gradients };
+        let estimate = Estimate { benefit: found?, gradients, before: 1 };
         store.add_estimate(self.seed, &name, &estimate, &transfers)?;
         Ok((estimate.benefit, gradients))
     }
@@ -308,7 +308,8 @@ impl Ground<'_> {
                 let parameters = ready.kept(training, participant).parameters;
                 parts.iter().map(move |&part| {
                     let value = one.learner.metric(part, parameters);
-                    Figure { participant, round, split: part.name(), metric, value }
+                    let (split, metric) = (part.name().into(), metric.into());
+                    Figure { participant, round, split, metric, value }
                 })
             })
             .collect()

@@ -13,6 +13,8 @@ pub struct Estimate {
     pub benefit: BenefitGraph,
     /// The gradients that each participant took.
     pub gradients: u64,
+    /// The first round of a training that knew of it.
+    pub before: usize,
 }
 
 /// What an estimate is called where trainings are called by their method.
@@ -28,17 +30,17 @@ impl Store {
         seed: u64,
         estimator: &str,
     ) -> Result<Option<Estimate>, RunError> {
-        let gradients: Option<u64> = self
+        let found: Option<(u64, usize)> = self
             .connection
             .query_row(
-                "SELECT gradients FROM estimates
+                "SELECT gradients, before FROM estimates
                  WHERE seed = ? AND estimator = ? AND gradients IS NOT NULL",
                 params![seed, estimator],
-                |row| row.get(0),
+                |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .optional()
             .map_err(|error| self.stored(error))?;
-        let Some(gradients) = gradients else {
+        let Some((gradients, before)) = found else {
             return Ok(None);
         };
         let mut benefit = BenefitGraph::builder(participants);
@@ -50,7 +52,7 @@ impl Store {
         for (from, to, value) in edges {
             benefit.add(from, to, value).map_err(|error| self.damaged(error.to_string()))?;
         }
-        Ok(Some(Estimate { benefit: benefit.build(), gradients }))
+        Ok(Some(Estimate { benefit: benefit.build(), gradients, before }))
     }
 
     /// Keeps what an estimator has found, and what moved for that.
@@ -58,11 +60,15 @@ impl Store {
         &mut self,
         seed: u64,
         estimator: &str,
-        Estimate { benefit, gradients }: &Estimate,
+        Estimate { benefit, gradients, before }: &Estimate,
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
         self.change(|transaction| {
             begin(transaction, seed, estimator, Some(*gradients), transfers)?;
+            transaction.execute(
+                "UPDATE estimates SET before = ? WHERE seed = ? AND estimator = ?",
+                params![before, seed, estimator],
+            )?;
             transaction.execute(
                 "DELETE FROM stops WHERE seed = ? AND method = ?",
                 params![seed, title(estimator)],

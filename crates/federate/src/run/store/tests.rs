@@ -85,7 +85,7 @@ fn a_stopped_estimate_is_on_record() {
         assert!(store.estimate(&participants, 1, "mixture").expect("read").is_none());
     }
     let benefit = BenefitGraph::builder(&participants).build();
-    let estimate = Estimate { benefit, gradients: 7 };
+    let estimate = Estimate { benefit, gradients: 7, before: 1 };
     store.add_estimate(1, "mixture", &estimate, &[]).expect("kept");
     assert_eq!((count(&store, "stops"), count(&store, "estimate_ledger")), (0, 0));
     let found = store.estimate(&participants, 1, "mixture").expect("read").expect("it is there");

@@ -1,5 +1,7 @@
 //! The trainings of a run in its store: their plans, rounds, checkpoints and models.
 
+use std::borrow::Cow;
+
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
@@ -69,9 +71,9 @@ pub struct Figure {
     /// After which round.
     pub round: usize,
     /// On which part of its data.
-    pub split: &'static str,
+    pub split: Cow<'static, str>,
     /// What was measured.
-    pub metric: &'static str,
+    pub metric: Cow<'static, str>,
     /// The value, where it is defined.
     pub value: Option<f64>,
 }
@@ -248,6 +250,7 @@ impl Store {
                 params![gradients, training],
             )?;
             transaction.execute("DELETE FROM checkpoints WHERE training = ?", [training])?;
+            transaction.execute("DELETE FROM kept WHERE training = ?", [training])?;
             let hash = whole::training(transaction, training)?;
             transaction
                 .execute("UPDATE trainings SET hash = ? WHERE id = ?", params![hash, training])?;

@@ -8,12 +8,13 @@ use super::{Store, hex};
 use crate::run::RunError;
 
 /// All that is kept of a training when it ends, and what its figures are read with.
-const TRAINING: [&str; 9] = [
+const TRAINING: [&str; 10] = [
     "SELECT id, seed, method, policy, trainer, estimator, rounds, gradients, certificate, welfare,
             upper_bound, note, entries, (SELECT value FROM run WHERE key = 'name')
      FROM trainings WHERE id = ?1",
     "SELECT id, name FROM participants WHERE ?1 IS NOT NULL ORDER BY id",
     "SELECT helper, helped FROM usage WHERE training = ?1 ORDER BY helper, helped",
+    "SELECT round, plan, certificate, why FROM plans WHERE training = ?1 ORDER BY round",
     "SELECT helper, helped, reason FROM refusals WHERE training = ?1 ORDER BY helper, helped",
     "SELECT source, statement, pairs FROM flows WHERE training = ?1 ORDER BY source",
     "SELECT participant, round, split, metric, value FROM metrics WHERE training = ?1
@@ -29,10 +30,10 @@ const TRAINING: [&str; 9] = [
 const RUN: [&str; 8] = [
     "SELECT key, value FROM run WHERE key <> 'hash' ORDER BY key",
     "SELECT id, name, source, source_hash, samples FROM participants ORDER BY id",
-    "SELECT a, b FROM competing ORDER BY a, b",
+    "SELECT a, b, since FROM competing ORDER BY a, b",
     "SELECT seed, participant, training, validation, test, hash FROM splits
      ORDER BY seed, participant",
-    "SELECT id, seed, estimator, gradients, entries FROM estimates ORDER BY id",
+    "SELECT id, seed, estimator, gradients, entries, before FROM estimates ORDER BY id",
     "SELECT estimate, entry, round, sender, receiver, content, made_of, provenance, bytes, hash
      FROM estimate_ledger ORDER BY estimate, entry",
     "SELECT seed, estimator, helper, helped, benefit FROM benefits

@@ -1,0 +1,165 @@
+//! What is kept of a training whose participants are elsewhere: plans that change, late
+//! declarations, and the last that was accepted of everybody.
+
+use rusqlite::params;
+
+use super::{Store, trainings::NewTraining};
+use crate::{
+    exchange::Parcel,
+    run::{RunError, competing_hash},
+    saved,
+};
+use fedcompetitors_graphs::CompetingGraph;
+
+/// A plan that a training follows from a round on.
+#[derive(Debug, Clone, Copy)]
+pub struct NewPlan<'a> {
+    /// The first round that follows it.
+    pub round: usize,
+    /// The text of its file.
+    pub plan: &'a str,
+    /// Why there is a new one, in words.
+    pub why: &'a str,
+}
+
+impl Store {
+    /// Keeps a plan that a training follows from a round on; `new` says what it is.
+    pub fn add_plan(
+        &mut self,
+        training: i64,
+        NewPlan { round, plan, why }: NewPlan<'_>,
+        new: &NewTraining,
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            transaction.execute(
+                "INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?)",
+                params![training, round, plan, new.certificate, why],
+            )?;
+            for table in ["usage", "refusals"] {
+                let all = format!("DELETE FROM {table} WHERE training = ?");
+                transaction.execute(&all, [training])?;
+            }
+            for (helper, helped) in &new.usage {
+                transaction.execute(
+                    "INSERT INTO usage VALUES (?, ?, ?)",
+                    params![training, helper, helped],
+                )?;
+            }
+            for (helper, helped, reason) in &new.refusals {
+                transaction.execute(
+                    "INSERT INTO refusals VALUES (?, ?, ?, ?)",
+                    params![training, helper, helped, reason],
+                )?;
+            }
+            let figures = new.plan.as_ref();
+            transaction.execute(
+                "UPDATE trainings SET certificate = ?, welfare = ?, upper_bound = ?, note = ?
+                 WHERE id = ?",
+                params![
+                    new.certificate,
+                    figures.map(|plan| plan.welfare),
+                    figures.map(|plan| plan.upper_bound),
+                    figures.and_then(|plan| plan.note.as_ref()),
+                    training
+                ],
+            )
+        })?;
+        Ok(())
+    }
+
+    /// The text of the last plan of a training.
+    pub fn last_plan(&self, training: i64) -> Result<Option<String>, RunError> {
+        let plans = self.rows(
+            "SELECT plan FROM plans WHERE training = ? ORDER BY round DESC LIMIT 1",
+            [training],
+            |row| row.get(0),
+        )?;
+        Ok(plans.into_iter().next())
+    }
+
+    /// Adds what a graph has of competitions that nobody knew before a round.
+    pub fn declare(&mut self, competing: &CompetingGraph, round: usize) -> Result<(), RunError> {
+        self.change(|transaction| {
+            for (a, b) in competing.all_reports() {
+                transaction.execute(
+                    "INSERT OR IGNORE INTO competing VALUES (?, ?, ?)",
+                    params![a, b, round],
+                )?;
+            }
+            transaction.execute(
+                "INSERT OR REPLACE INTO run VALUES ('competing', ?)",
+                [competing_hash(competing)],
+            )
+        })?;
+        Ok(())
+    }
+
+    /// How many samples somebody has, and where they are, for whoever is heard of late.
+    pub fn found(
+        &mut self,
+        participant: usize,
+        source: &str,
+        samples: usize,
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            transaction.execute(
+                "UPDATE participants SET source = ?, samples = ? WHERE id = ?",
+                params![source, samples, participant],
+            )
+        })?;
+        Ok(())
+    }
+
+    /// Keeps the last that was accepted of some participants.
+    pub fn keep(&mut self, training: i64, all: &[(&Parcel, &[f32])]) -> Result<(), RunError> {
+        self.change(|transaction| {
+            let mut insert =
+                transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)")?;
+            for (receipt, values) in all {
+                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                insert.execute(params![training, receipt.from, saved::write(receipt), bytes])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The last that was accepted of everybody, with its numbers.
+    pub fn kept(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
+        let rows: Vec<(Vec<u8>, Vec<u8>)> = self.rows(
+            "SELECT receipt, parameters FROM kept WHERE training = ? ORDER BY participant",
+            [training],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        rows.into_iter()
+            .map(|(receipt, bytes)| {
+                let mut kept: Parcel = saved::read(&receipt)?;
+                let values = bytes.chunks_exact(4);
+                let values =
+                    values.map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+                kept.values = values.collect();
+                Ok(kept)
+            })
+            .collect()
+    }
+
+    /// Everybody by name, in order, and everybody's reports.
+    pub fn who_competes(&self) -> Result<CompetingGraph, RunError> {
+        let names: Vec<String> =
+            self.rows("SELECT name FROM participants ORDER BY id", [], |row| row.get(0))?;
+        let reports: Vec<(usize, usize)> =
+            self.rows("SELECT a, b FROM competing ORDER BY a, b", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let damaged = |error: fedcompetitors_graphs::GraphError| self.damaged(error.to_string());
+        let participants = fedcompetitors_graphs::Participants::new(names).map_err(damaged)?;
+        let mut competing = CompetingGraph::builder(&participants);
+        for (a, b) in reports {
+            competing.report(a, b).map_err(damaged)?;
+        }
+        let competing = competing.build();
+        if self.said("competing")? != Some(competing_hash(&competing)) {
+            return Err(self.damaged("the competitions are not those that it was kept with".into()));
+        }
+        Ok(competing)
+    }
+}
