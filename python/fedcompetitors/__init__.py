@@ -19,8 +19,11 @@ certificates are those of the program `fedcompetitors`: what one writes the othe
 """
 
 from fedcompetitors import errors
+from fedcompetitors._coordination import Outcome, Settings
+from fedcompetitors._federation import Audit, Federation, audit
 from fedcompetitors._graphs import BenefitGraph, CompetingGraph, read_graphs
 from fedcompetitors._mixing import mix
+from fedcompetitors._participants import Adam, GradientLearner, Participant, TrainingLearner
 from fedcompetitors._plans import (
     Certificate,
     Comparison,
@@ -37,6 +40,8 @@ from fedcompetitors._plans import (
 from fedcompetitors.errors import FedCompetitorsError, FedCompetitorsWarning
 
 __all__ = [
+    "Adam",
+    "Audit",
     "BenefitGraph",
     "Certificate",
     "Comparison",
@@ -46,8 +51,15 @@ __all__ = [
     "Explanation",
     "FedCompetitorsError",
     "FedCompetitorsWarning",
+    "Federation",
+    "GradientLearner",
+    "Outcome",
+    "Participant",
     "Plan",
     "Refusal",
+    "Settings",
+    "TrainingLearner",
+    "audit",
     "compare",
     "errors",
     "explain",

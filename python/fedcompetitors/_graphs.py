@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedcompetitors import _native
+from fedcompetitors._native import BenefitGraph as NativeBenefit
+from fedcompetitors._native import CompetingGraph as NativeCompeting
 from fedcompetitors.errors import FedCompetitorsWarning, NotAGraph, OtherNames
 
 __all__ = ["BenefitGraph", "CompetingGraph", "read_graphs", "united", "warn"]
@@ -48,6 +50,12 @@ class CompetingGraph:
 
     def __init__(self, data: Any = (), participants: Sequence[str] | None = None) -> None:
         self._native = _competing(data, _listed(participants))
+
+    @classmethod
+    def _wrap(cls, native: NativeCompeting) -> CompetingGraph:
+        graph = cls.__new__(cls)
+        graph._native = native
+        return graph
 
     @property
     def participants(self) -> tuple[str, ...]:
@@ -112,6 +120,12 @@ class BenefitGraph:
 
     def __init__(self, data: Any = (), participants: Sequence[str] | None = None) -> None:
         self._native = _benefit(data, _listed(participants))
+
+    @classmethod
+    def _wrap(cls, native: NativeBenefit) -> BenefitGraph:
+        graph = cls.__new__(cls)
+        graph._native = native
+        return graph
 
     @property
     def participants(self) -> tuple[str, ...]:
@@ -185,9 +199,7 @@ def warn(mistakes: Iterable[str], stacklevel: int = 4) -> None:
 def _wrapped(
     rivals: _native.CompetingGraph, helpers: _native.BenefitGraph
 ) -> tuple[CompetingGraph, BenefitGraph]:
-    competing, benefit = CompetingGraph.__new__(CompetingGraph), BenefitGraph.__new__(BenefitGraph)
-    competing._native, benefit._native = rivals, helpers
-    return competing, benefit
+    return CompetingGraph._wrap(rivals), BenefitGraph._wrap(helpers)
 
 
 def _competing(data: Any, participants: list[str] | None) -> _native.CompetingGraph:

@@ -254,3 +254,49 @@ class NotContiguous(FedCompetitorsError):
 
 class Overlap(FedCompetitorsError):
     """An output that cannot be written, or shares its memory with a model or another output."""
+
+
+# Learning together
+
+
+class UnusableLearner(FedCompetitorsError):
+    """An object that cannot learn, or answers with something else than numbers that fit."""
+
+
+class TooFewAnswers(FedCompetitorsError):
+    """Fewer participants have answered than are needed, again and again."""
+
+
+class GuardStopped(FedCompetitorsError):
+    """Something that carries a competitor's data was about to be handed over."""
+
+
+class RunExists(FedCompetitorsError):
+    """A folder that holds a run already."""
+
+
+class NoRun(FedCompetitorsError):
+    """A folder that holds no run."""
+
+
+class RunBusy(FedCompetitorsError):
+    """A folder in which another run is at work."""
+
+
+class OtherRun(FedCompetitorsError):
+    """A folder that holds another run, or one of another version."""
+
+
+class DamagedRun(FedCompetitorsError):
+    """A run whose record is not as it was written."""
+
+
+class RunNotWritable(FedCompetitorsError):
+    """A run whose record cannot be written."""
+
+
+# Flower
+
+
+class UnknownNode(FedCompetitorsError):
+    """Participants that are bound to nodes in a way that cannot be."""

@@ -1,5 +1,6 @@
 //! Each kind of error as an exception of its own, with its hint.
 
+use fedcompetitors_federate::{FederateError, run::RunError};
 use fedcompetitors_files::{FileError, Problem};
 use fedcompetitors_graphs::GraphError;
 use fedcompetitors_select::ChangeError;
@@ -63,6 +64,25 @@ impl From<ChangeError> for Failure {
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         Self::new(file_kind(&error.problem), error.to_string(), error.hint())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let kind = match &error {
+            RunError::File(error) => file_kind(&error.problem),
+            RunError::Learning { error: FederateError::Guard { .. }, .. } => "GuardStopped",
+            RunError::Damaged { .. } => "DamagedRun",
+            RunError::Busy { .. } => "RunBusy",
+            RunError::Exists { .. } => "RunExists",
+            RunError::NoRun { .. } => "NoRun",
+            RunError::Differs { .. } | RunError::Version { .. } => "OtherRun",
+            RunError::Store { .. } => "RunNotWritable",
+            _ => BASE,
+        };
+        // The program's options have other names here.
+        let hint = error.hint().replace("--resume", "`resume=True`").replace("--out", "`run_dir`");
+        Self::new(kind, error.to_string(), hint)
     }
 }
 

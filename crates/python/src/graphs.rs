@@ -152,6 +152,11 @@ impl CompetingGraph {
 }
 
 impl CompetingGraph {
+    /// A graph over everybody.
+    pub fn listed(graph: graphs::CompetingGraph) -> Self {
+        Self { graph, listed: true }
+    }
+
     /// The same reports over a list of participants.
     pub fn over(&self, participants: &Participants) -> Result<graphs::CompetingGraph, GraphError> {
         if self.graph.participants() == participants {
@@ -226,6 +231,11 @@ impl BenefitGraph {
 }
 
 impl BenefitGraph {
+    /// A graph over everybody.
+    pub fn listed(graph: graphs::BenefitGraph) -> Self {
+        Self { graph, listed: true }
+    }
+
     /// The same edges over a list of participants.
     pub fn over(&self, participants: &Participants) -> Result<graphs::BenefitGraph, GraphError> {
         if self.graph.participants() == participants {

@@ -9,11 +9,13 @@
 //! | `graphs` | who competes, who would help whom |
 //! | `plans` | selection, proof, explanation, comparison |
 //! | `change` | a new plan that knows what has flowed |
+//! | `coordinator` | guard, ledger and store for participants that are elsewhere |
 //! | `mixing` | personalised mixing of models |
 //! | `errors` | each kind of error as an exception of its own |
 //! | `waiting` | long calls without the interpreter's lock, which Ctrl-C ends |
 
 mod change;
+mod coordinator;
 mod errors;
 mod graphs;
 mod mixing;
@@ -26,6 +28,7 @@ mod _native {
     #[pymodule_export]
     use crate::{
         change::change,
+        coordinator::{Coordinator, audit},
         graphs::{BenefitGraph, CompetingGraph, read_graphs, unite},
         mixing::mix,
         plans::{check_plan, compare, explain, select, verify},

@@ -1,0 +1,335 @@
+//! The coordinator's book: guard, ledger and store for participants that are elsewhere.
+
+use std::{borrow::Cow, path::PathBuf, sync::Mutex};
+
+use fedcompetitors_federate::{
+    exchange::{Content, IncidentKind},
+    run::{self, About, Final, Stand, Told},
+};
+use fedcompetitors_report::refusal_text;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::{
+    errors::Failure,
+    graphs::{BenefitGraph, CompetingGraph},
+};
+
+/// What a run is, as the Python side says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Settings {
+    name: String,
+    everything: String,
+    metric: String,
+    seed: u64,
+    rounds: usize,
+    policy: String,
+    estimator: String,
+}
+
+impl From<Settings> for About {
+    fn from(given: Settings) -> Self {
+        let Settings { name, everything, metric, seed, rounds, policy, estimator } = given;
+        Self { name, settings: everything, metric, seed, rounds, policy, estimator }
+    }
+}
+
+/// Participant, split, metric and value.
+type Figure = (usize, String, String, Option<f64>);
+
+/// A participant's own numbers, and what the coordinator last knew of it.
+type Offer<'py> = Option<(PyReadonlyArray1<'py, f32>, Option<PyReadonlyArray1<'py, f32>>)>;
+
+/// A participant's model in the end, from whom it has learned, and whether it was trained.
+type Model<'py> = (PyReadonlyArray1<'py, f32>, Vec<(usize, f32)>, bool);
+
+/// Of whom, its entry, and its numbers.
+type Kept<'py> = (usize, u64, Bound<'py, PyArray1<f32>>);
+
+/// The book.
+#[pyclass(frozen, module = "fedcompetitors._native")]
+pub struct Coordinator {
+    book: Mutex<Book>,
+}
+
+struct Book {
+    coordinator: run::Coordinator,
+    /// Where it was when it was opened.
+    stand: Stand,
+}
+
+impl Coordinator {
+    fn new(coordinator: run::Coordinator, stand: Stand) -> Self {
+        Self { book: Mutex::new(Book { coordinator, stand }) }
+    }
+
+    /// Works on the book while other Python threads go on.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Book) -> Result<T, Failure> + Send,
+    ) -> Result<T, Failure> {
+        py.detach(|| {
+            let mut book = self.book.lock().map_err(|_| {
+                Failure::new("FedCompetitorsError", "the book was left half-written", "resume")
+            })?;
+            work(&mut book)
+        })
+    }
+}
+
+#[pymethods]
+impl Coordinator {
+    /// Begins a run in a folder that has none.
+    #[staticmethod]
+    fn begin(
+        folder: PathBuf,
+        settings: Settings,
+        competing: PyRef<'_, CompetingGraph>,
+        sources: Vec<(String, usize)>,
+    ) -> Result<Self, Failure> {
+        let competing = competing.graph.clone();
+        let coordinator = run::Coordinator::begin(&folder, settings.into(), competing, &sources)?;
+        Ok(Self::new(coordinator, Stand::default()))
+    }
+
+    /// Goes on with the run in a folder; None, if there is none.
+    #[staticmethod]
+    fn resume(folder: PathBuf, settings: Settings) -> Result<Option<Self>, Failure> {
+        let found = run::Coordinator::resume(&folder, settings.into())?;
+        Ok(found.map(|(coordinator, stand)| Self::new(coordinator, stand)))
+    }
+
+    /// Where a resumed run was: rounds done, state, plan, benefits, and whether it is complete.
+    #[expect(clippy::type_complexity, reason = "one tuple, taken apart where it is asked for")]
+    fn stand(
+        &self,
+        py: Python<'_>,
+    ) -> Result<(usize, Cow<'static, [u8]>, Option<String>, Option<BenefitGraph>, bool), Failure>
+    {
+        self.with(py, |book| {
+            let Stand { round, state, plan, benefit, is_complete, .. } = &book.stand;
+            let benefit = benefit.clone().map(BenefitGraph::listed);
+            Ok((*round, Cow::Owned(state.clone()), plan.clone(), benefit, *is_complete))
+        })
+    }
+
+    /// The last that was accepted of everybody, in a resumed run.
+    fn kept<'py>(&self, py: Python<'py>) -> Result<Vec<Kept<'py>>, Failure> {
+        let kept = self.with(py, |book| Ok(std::mem::take(&mut book.stand.kept)))?;
+        let kept = kept.into_iter().map(|parcel| {
+            let entry = parcel.entry();
+            (parcel.from, entry, PyArray1::from_vec(py, parcel.values))
+        });
+        Ok(kept.collect())
+    }
+
+    fn competing(&self, py: Python<'_>) -> Result<CompetingGraph, Failure> {
+        self.with(py, |book| Ok(CompetingGraph::listed(book.coordinator.competing().clone())))
+    }
+
+    fn carries(&self, py: Python<'_>, participant: usize) -> Result<Vec<usize>, Failure> {
+        self.with(py, |book| Ok(book.coordinator.carries(participant).collect()))
+    }
+
+    fn begin_round(&self, py: Python<'_>, round: usize) -> Result<(), Failure> {
+        self.with(py, |book| {
+            book.coordinator.begin_round(round);
+            Ok(())
+        })
+    }
+
+    fn missing(&self, py: Python<'_>, participant: usize) -> Result<(), Failure> {
+        self.with(py, |book| Ok(book.coordinator.incident(participant, IncidentKind::Missing)?))
+    }
+
+    fn unreadable(&self, py: Python<'_>, participant: usize) -> Result<(), Failure> {
+        self.with(py, |book| {
+            Ok(book.coordinator.incident(participant, IncidentKind::Unreadable)?)
+        })
+    }
+
+    /// Takes what participants send; gives the entries of what was accepted.
+    fn collect(
+        &self,
+        py: Python<'_>,
+        content: &str,
+        length: usize,
+        offers: Vec<Offer<'_>>,
+    ) -> Result<Vec<Option<u64>>, Failure> {
+        let content = content_of(content)?;
+        let slices = offers
+            .iter()
+            .map(|offer| {
+                offer
+                    .as_ref()
+                    .map(|(values, before)| {
+                        let before = before.as_ref().map_or(Ok(&[][..]), |before| slice(before))?;
+                        Ok((slice(values)?, before))
+                    })
+                    .transpose()
+            })
+            .collect::<Result<Vec<_>, Failure>>()?;
+        self.with(py, |book| Ok(book.coordinator.collect(content, length, &slices)?))
+    }
+
+    /// Asks whether a participant may be handed what was made of these entries; then it is.
+    fn deliver(
+        &self,
+        py: Python<'_>,
+        to: usize,
+        content: &str,
+        values: PyReadonlyArray1<'_, f32>,
+        made_of: Vec<u64>,
+    ) -> Result<Vec<usize>, Failure> {
+        let (content, values) = (content_of(content)?, slice(&values)?);
+        self.with(py, |book| Ok(book.coordinator.deliver(to, content, values, &made_of)?))
+    }
+
+    /// Sets a training aside for an estimate in between.
+    fn begin_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
+        self.with(py, |book| {
+            book.coordinator.begin_estimate();
+            Ok(())
+        })
+    }
+
+    fn end_estimate(
+        &self,
+        py: Python<'_>,
+        label: &str,
+        benefit: PyRef<'_, BenefitGraph>,
+        gradients: u64,
+        before: usize,
+    ) -> Result<(), Failure> {
+        let benefit = &benefit.graph;
+        self.with(py, |book| {
+            Ok(book.coordinator.end_estimate(label, benefit, gradients, before.max(1))?)
+        })
+    }
+
+    fn follow(
+        &self,
+        py: Python<'_>,
+        plan: &str,
+        certificate: &str,
+        why: &str,
+        benefit: PyRef<'_, BenefitGraph>,
+    ) -> Result<(), Failure> {
+        let benefit = &benefit.graph;
+        self.with(py, |book| {
+            Ok(book.coordinator.follow((plan, certificate, why), benefit, &refusal_text)?)
+        })
+    }
+
+    fn declare(&self, py: Python<'_>, competing: PyRef<'_, CompetingGraph>) -> Result<(), Failure> {
+        let competing = competing.graph.clone();
+        self.with(py, |book| Ok(book.coordinator.declare(competing)?))
+    }
+
+    fn found(
+        &self,
+        py: Python<'_>,
+        participant: usize,
+        source: &str,
+        samples: usize,
+    ) -> Result<(), Failure> {
+        self.with(py, |book| Ok(book.coordinator.found(participant, source, samples)?))
+    }
+
+    fn tell(&self, py: Python<'_>, figures: Vec<Figure>) -> Result<(), Failure> {
+        self.with(py, |book| {
+            book.coordinator.tell(told(figures));
+            Ok(())
+        })
+    }
+
+    fn keep(&self, py: Python<'_>, state: &[u8]) -> Result<(), Failure> {
+        self.with(py, |book| Ok(book.coordinator.keep(state.to_vec())?))
+    }
+
+    fn keep_models(
+        &self,
+        py: Python<'_>,
+        models: Vec<(u64, PyReadonlyArray1<'_, f32>)>,
+    ) -> Result<(), Failure> {
+        let models = models
+            .iter()
+            .map(|(entry, values)| Ok((*entry, slice(values)?)))
+            .collect::<Result<Vec<_>, Failure>>()?;
+        self.with(py, |book| Ok(book.coordinator.keep_models(&models)?))
+    }
+
+    /// Ends the run; were there incidents?
+    fn finish(
+        &self,
+        py: Python<'_>,
+        models: Vec<Model<'_>>,
+        tensors: Vec<(String, Vec<usize>)>,
+        figures: Vec<Figure>,
+        gradients: u64,
+    ) -> Result<bool, Failure> {
+        let models = models
+            .iter()
+            .map(|(parameters, parts, is_trained)| {
+                let parameters = slice(parameters)?;
+                Ok(Final { parameters, parts: parts.clone(), is_trained: *is_trained })
+            })
+            .collect::<Result<Vec<_>, Failure>>()?;
+        self.with(py, |book| {
+            Ok(book.coordinator.finish(&models, &tensors, told(figures), gradients)?)
+        })
+    }
+}
+
+fn slice<'a>(array: &'a PyReadonlyArray1<'_, f32>) -> Result<&'a [f32], Failure> {
+    array.as_slice().map_err(|_| {
+        Failure::new(
+            "NotContiguous",
+            "an array does not lie in one piece of memory",
+            "use `numpy.ascontiguousarray(array)`",
+        )
+    })
+}
+
+fn told(figures: Vec<Figure>) -> Vec<Told> {
+    figures
+        .into_iter()
+        .map(|(participant, split, metric, value)| Told { participant, split, metric, value })
+        .collect()
+}
+
+fn content_of(name: &str) -> Result<Content, Failure> {
+    match name {
+        "model" => Ok(Content::Model),
+        "gradient" => Ok(Content::Gradient),
+        _ => Err(Failure::new(
+            "NotASetting",
+            format!("nobody sends a \"{name}\""),
+            "a model or a gradient",
+        )),
+    }
+}
+
+/// What an audit says: how the run stands, in numbers what was looked at, and the findings in
+/// words.
+#[pyfunction]
+pub fn audit(
+    py: Python<'_>,
+    folder: PathBuf,
+    competing: Option<PyRef<'_, CompetingGraph>>,
+) -> Result<(String, usize, usize, Vec<String>), Failure> {
+    let competing = competing.as_ref().map(|one| &one.graph);
+    let found = py.detach(|| run::audit(&folder, competing))?;
+    let findings = found.findings.iter().map(|finding| match finding {
+        run::Finding::Breach { training, round, entry, path } => format!(
+            "{training}: in round {round} (entry {entry}) data came to a competitor: {}",
+            path.join(" → ")
+        ),
+        run::Finding::Flaw { training, what } if training.is_empty() => what.clone(),
+        run::Finding::Flaw { training, what } => format!("{training}: {what}"),
+        run::Finding::Stopped { training, message } => format!("{training}: {message}"),
+    });
+    Ok((found.status, found.transfers, found.models, findings.collect()))
+}

@@ -1,0 +1,194 @@
+"""A whole federation in one process, with learners in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fedcompetitors import _native
+from fedcompetitors._coordination import Outcome, Settings, coordinate
+from fedcompetitors._graphs import CompetingGraph
+from fedcompetitors._participants import Adam, Answer, Learner, Participant, Request
+
+__all__ = ["Audit", "Federation", "audit"]
+
+
+class Federation:
+    """Participants with their learners and their competitors.
+
+    Parameters
+    ----------
+    learners : dict
+        Everybody's learner by name: an object with ``samples(split)`` and either
+        ``loss_and_gradient(parameters, split) -> (float, array)``, or
+        ``train(parameters, steps) -> parameters`` and ``loss(parameters, split) -> float``.
+        Parameters are flat arrays of ``float32``; splits are ``training``, ``validation`` and
+        ``test``. A learner may also have ``metrics(parameters, split) -> dict``.
+    competitors : dict or CompetingGraph
+        With whom everybody competes.
+    rule : Adam, optional
+        How steps are made for learners that tell gradients.
+    checked : bool, default True
+        Do participants leave mixtures that their validation data finds worse than their own
+        models?
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Mean:
+    ...     "Learns the mean of its numbers."
+    ...     def __init__(self, *numbers):
+    ...         self.numbers = np.array(numbers)
+    ...     def samples(self, split):
+    ...         return len(self.numbers)
+    ...     def loss_and_gradient(self, parameters, split):
+    ...         errors = parameters[0] - self.numbers
+    ...         return float(np.mean(errors**2)), np.array([2 * errors.mean()])
+    >>> federation = Federation(
+    ...     {"a": Mean(1, 2), "b": Mean(1.2, 1.7), "c": Mean(1.4)}, competitors={"a": ["c"]}
+    ... )
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcome = federation.run(np.zeros(1), folder, rounds=3, probe_steps=5)
+    ...     audit(folder).is_clean
+    True
+    >>> "c" in outcome.carries["a"]
+    False
+    """
+
+    def __init__(
+        self,
+        learners: Mapping[str, Learner],
+        competitors: Mapping[str, Sequence[str]] | CompetingGraph = {},
+        *,
+        rule: Adam | None = None,
+        checked: bool = True,
+    ) -> None:
+        names = list(learners)
+        graph = (
+            competitors
+            if isinstance(competitors, CompetingGraph)
+            else CompetingGraph(dict(competitors), participants=names)
+        )
+        reports: dict[str, list[str]] = {name: [] for name in names}
+        for a, b in CompetingGraph(graph.reports, participants=names).reports:
+            reports[a].append(b)
+        self.participants = {
+            name: Participant(learner, reports[name], rule=rule, checked=checked)
+            for name, learner in learners.items()
+        }
+
+    def run(
+        self,
+        start: ArrayLike,
+        run_dir: str | PathLike[str],
+        *,
+        resume: bool = False,
+        tell: Callable[[str], Any] = lambda text: None,
+        **settings: Any,
+    ) -> Outcome:
+        """Runs the whole pipeline: benefits, plan, proof, rounds, models.
+
+        Parameters
+        ----------
+        start : array
+            The common start; its shape is the shape of the models in the run's files.
+        run_dir : path
+            Where models, figures, plan, certificate and ledger are kept;
+            ``fedcompetitors report`` and ``fedcompetitors audit`` read it.
+        resume : bool, default False
+            Go on with a run that is there? Participants begin again from the last models that
+            were kept of them.
+        tell : callable
+            Is told what happens, in words.
+        **settings
+            As `Settings`: ``rounds``, ``local_steps``, ``policy``, ….
+
+        Returns
+        -------
+        Outcome
+            Everybody's model, figures, the plan and its certificate.
+
+        Raises
+        ------
+        GuardStopped
+            If something was about to be handed to a competitor.
+        RunExists, OtherRun
+            If the folder holds a run, or another one.
+        """
+        array = np.asarray(start, np.float32)
+        names = list(self.participants)
+        everybody = list(self.participants.values())
+        return coordinate(
+            names,
+            np.ascontiguousarray(array.ravel()),
+            [("parameters", list(array.shape))],
+            Settings(**{"min_participants": min(2, len(names)), **settings}),
+            _InProcess(everybody),
+            run_dir,
+            resume=resume,
+            tell=tell,
+        )
+
+
+class _InProcess:
+    """Asks participants that are here, one after the other."""
+
+    def __init__(self, participants: Sequence[Participant]) -> None:
+        self.participants = participants
+
+    def present(self) -> set[int]:
+        return set(range(len(self.participants)))
+
+    def ask(self, requests: Mapping[int, Request]) -> dict[int, Answer | None]:
+        return {who: self.participants[who].answer(one) for who, one in requests.items()}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit of a run has found.
+
+    Attributes
+    ----------
+    status : str
+        How the run stands.
+    transfers, models : int
+        Lines of the ledger that were replayed, model files that were checked.
+    findings : tuple of str
+        What is wrong, in words.
+    """
+
+    status: str
+    transfers: int
+    models: int
+    findings: tuple[str, ...]
+
+    @property
+    def is_clean(self) -> bool:
+        """Is nothing wrong?"""
+        return not self.findings
+
+
+def audit(run_dir: str | PathLike[str], competing: CompetingGraph | None = None) -> Audit:
+    """Replay the ledger of a run: did nobody ever get a competitor's data?
+
+    Parameters
+    ----------
+    run_dir : path
+        A run of this package, of ``fedcompetitors run`` or on Flower.
+    competing : CompetingGraph, optional
+        Who competes; if it is not given, the record says it.
+
+    Returns
+    -------
+    Audit
+        What ``fedcompetitors audit`` finds.
+    """
+    native = None if competing is None else competing._native
+    status, transfers, models, findings = _native.audit(fspath(run_dir), native)
+    return Audit(status, transfers, models, tuple(findings))

@@ -1,0 +1,13 @@
+"""FedCompetitors on Flower: participants on machines of their own.
+
+`FedCompetitors` is the strategy of a ``ServerApp``, `client_app` makes a ``ClientApp`` of any
+learner. ``examples/flower-hospitals`` is a complete application; ``python -m
+fedcompetitors.flower up`` starts a link and nodes on one machine for a try.
+
+Needs ``pip install 'fedcompetitors[flower]'``.
+"""
+
+from fedcompetitors.flower._client import client_app
+from fedcompetitors.flower._strategy import FedCompetitors, FedCompetitorsResult
+
+__all__ = ["FedCompetitors", "FedCompetitorsResult", "client_app"]

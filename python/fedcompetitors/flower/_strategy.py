@@ -1,0 +1,499 @@
+"""The strategy: personalised rounds along a plan by which nobody helps a competitor."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from logging import INFO, WARNING
+from os import PathLike
+from typing import Any, NoReturn
+
+import numpy as np
+from flwr.app import (
+    ArrayRecord,
+    ConfigRecord,
+    Message,
+    MessageType,
+    MetricRecord,
+    RecordDict,
+)
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import FedAvg, Result
+from flwr.supercore import log
+
+from fedcompetitors._coordination import Outcome, Settings, coordinate
+from fedcompetitors._graphs import CompetingGraph
+from fedcompetitors._participants import Answer, Request
+from fedcompetitors._plans import Certificate, Plan
+from fedcompetitors.errors import NotASetting, TooFewAnswers, UnknownNode
+from fedcompetitors.flower._messages import (
+    Shapes,
+    arrays,
+    flat,
+    read_answer,
+    request_record,
+    shapes_of,
+)
+
+__all__ = ["FedCompetitors", "FedCompetitorsResult"]
+
+Aggregation = Callable[[list[RecordDict], str], MetricRecord]
+
+
+@dataclass
+class FedCompetitorsResult(Result):
+    """What came out, for each participant.
+
+    `arrays` is the common start, as there is no common model, and nothing is averaged over
+    participants: the fields of `Result` for aggregated metrics stay empty.
+
+    Attributes
+    ----------
+    models : dict[str, ArrayRecord]
+        Everybody's own model.
+    metrics : dict[str, MetricRecord]
+        Everybody's figures in the end, such as ``test-loss``.
+    history : dict[int, dict[str, MetricRecord]]
+        The same of each round.
+    plan : Plan or None
+        Who learns from whom, with the reason of each refusal.
+    certificate : Certificate or None
+        The proof.
+    outcome : Outcome or None
+        All of it as `fedcompetitors.Federation` gives it.
+    """
+
+    models: dict[str, ArrayRecord] = field(default_factory=dict)
+    metrics: dict[str, MetricRecord] = field(default_factory=dict)
+    history: dict[int, dict[str, MetricRecord]] = field(default_factory=dict)
+    plan: Plan | None = None
+    certificate: Certificate | None = None
+    outcome: Outcome | None = None
+
+    def __repr__(self) -> str:
+        lines = ["Participants:"]
+        for name, figures in self.metrics.items():
+            helpers = ", ".join(self.plan.helpers(name)) if self.plan else ""
+            shown = ", ".join(f"{key} {value:.4g}" for key, value in sorted(figures.items()))
+            lines.append(f"\t{name}: {shown}; learns from {helpers or 'nobody'}")
+        if self.certificate is not None:
+            lines.append(str(self.certificate))
+        return "\n".join(lines)
+
+
+class FedCompetitors(FedAvg):
+    """Personalised federated learning among participants some of whom compete.
+
+    Participants say with whom they compete; the coordinator alone hears it. It finds out who
+    would help whom, selects who may learn from whom so that nobody ever contributes to a
+    competitor, directly or through others, proves it, and gives each participant its own
+    mixture in every round.
+
+    Based on https://doi.org/10.1609/aaai.v38i15.29577, with mixing instead of the paper's
+    hypernetworks, as those show collaborators each other's traces.
+
+    Parameters
+    ----------
+    fraction_train, fraction_evaluate : float (default: 1.0)
+        As `FedAvg`; other values are refused, as whoever is left out of a round could not be
+        told from whoever is missing.
+    min_train_nodes : int (default: 2)
+        So many participants must have answered for a round to count.
+    min_evaluate_nodes : int (default: 2)
+        As `FedAvg`; evaluation travels with training here.
+    min_available_nodes : int (default: 2)
+        So many participants must be there to begin.
+    weighted_by_key : str (default: "num-examples")
+        Whose samples count for how much in a mixture.
+    arrayrecord_key, configrecord_key : str
+        As `FedAvg`.
+    train_metrics_aggr_fn, evaluate_metrics_aggr_fn : callable or None
+        Refused: an average over everybody would carry figures past the plan.
+    participants : sequence of str, or dict of str to str
+        Who may take part: the names under which their nodes are registered with the link
+        (``flwr supernode register KEY --name NAME``), or for each participant the node's
+        registered name or public key.
+    run_dir : path
+        Where plan, certificate, ledger, figures and models are kept.
+    resume : bool (default: True)
+        Go on with the run in `run_dir`, if one is there that was interrupted?
+    trust_claims : bool (default: False)
+        Believe nodes that are not registered who they are, as in a simulation? Anybody could
+        then claim to be anybody.
+    deadline : float (default: 600.0)
+        Seconds that a round waits for answers.
+    poll_interval : float (default: 0.2)
+        Seconds between two looks for answers.
+    settings : Settings, optional
+        How to go about it otherwise: policy, steps, weights. What `start` says of rounds
+        counts.
+    tell : callable, optional
+        Is told what happens, in words, besides the log.
+    """
+
+    def __init__(
+        self,
+        fraction_train: float = 1.0,
+        fraction_evaluate: float = 1.0,
+        min_train_nodes: int = 2,
+        min_evaluate_nodes: int = 2,
+        min_available_nodes: int = 2,
+        weighted_by_key: str = "num-examples",
+        arrayrecord_key: str = "arrays",
+        configrecord_key: str = "config",
+        train_metrics_aggr_fn: Aggregation | None = None,
+        evaluate_metrics_aggr_fn: Aggregation | None = None,
+        *,
+        participants: Sequence[str] | Mapping[str, str],
+        run_dir: str | PathLike[str],
+        resume: bool = True,
+        trust_claims: bool = False,
+        deadline: float = 600.0,
+        poll_interval: float = 0.2,
+        settings: Settings | None = None,
+        tell: Callable[[str], Any] | None = None,
+    ) -> None:
+        super().__init__(
+            fraction_train,
+            fraction_evaluate,
+            min_train_nodes,
+            min_evaluate_nodes,
+            min_available_nodes,
+            weighted_by_key,
+            arrayrecord_key,
+            configrecord_key,
+        )
+        if fraction_train != 1.0 or fraction_evaluate != 1.0:
+            raise NotASetting(
+                "a part of the participants was to be sampled",
+                "leave the fractions at 1: everybody trains its own model in every round",
+            )
+        if train_metrics_aggr_fn is not None or evaluate_metrics_aggr_fn is not None:
+            raise NotASetting(
+                "metrics were to be averaged over everybody, past the plan",
+                "leave the aggregation out; the result has everybody's own metrics",
+            )
+        if deadline <= 0 or poll_interval <= 0:
+            raise NotASetting("a time is not positive", "give seconds above 0")
+        if isinstance(participants, Mapping):
+            self.nodes_of = {str(name): str(node) for name, node in participants.items()}
+        else:
+            # Also refuses a name that is there twice, which a dictionary would not.
+            CompetingGraph([], participants=list(participants))
+            self.nodes_of = {name: name for name in participants}
+        if len(set(self.nodes_of.values())) < len(self.nodes_of):
+            raise UnknownNode(
+                "two participants are bound to one node", "every participant has its own"
+            )
+        self.run_dir, self.resume, self.trust_claims = run_dir, resume, trust_claims
+        self.deadline, self.poll_interval = deadline, poll_interval
+        self.settings, self._also_tell = settings or Settings(), tell
+
+    def summary(self) -> None:
+        """Log summary configuration of the strategy."""
+        log(INFO, "\t├──> Participants: %s", ", ".join(self.nodes_of))
+        log(INFO, "\t├──> Policy: %s", self.settings.policy)
+        log(
+            INFO,
+            "\t├──> Answers: at least %d within %g s",
+            self.min_train_nodes,
+            self.deadline,
+        )
+        log(INFO, "\t├──> Kept in: %s", self.run_dir)
+        log(INFO, "\t└──> Keys in records:")
+        log(INFO, "\t\t├── Weighted by: '%s'", self.weighted_by_key)
+        log(INFO, "\t\t├── ArrayRecord key: '%s'", self.arrayrecord_key)
+        log(INFO, "\t\t└── ConfigRecord key: '%s'", self.configrecord_key)
+
+    def start(
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord,
+        num_rounds: int = 3,
+        timeout: float = 3600,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
+    ) -> FedCompetitorsResult:
+        """Execute the strategy: report, probe, select, prove, train, evaluate.
+
+        Parameters
+        ----------
+        grid : Grid
+            The Grid instance used to reach the nodes.
+        initial_arrays : ArrayRecord
+            The common start.
+        num_rounds : int (default: 3)
+            Rounds behind the selection.
+        timeout : float (default: 3600)
+            Seconds to wait for `min_available_nodes` participants in the beginning.
+        train_config : ConfigRecord, optional
+            Goes to everybody with each message.
+        evaluate_config, evaluate_fn : optional
+            Refused: there is no common model to evaluate.
+
+        Returns
+        -------
+        FedCompetitorsResult
+            A model, figures and a plan with reasons for each participant.
+        """
+        if evaluate_config is not None or evaluate_fn is not None:
+            raise NotASetting(
+                "a common model was to be evaluated, and there is none",
+                "leave `evaluate_config` and `evaluate_fn` out; participants evaluate their own",
+            )
+        log(INFO, "Starting %s strategy:", type(self).__name__)
+        self.summary()
+        shapes = shapes_of(initial_arrays)
+        settings = Settings(
+            **{
+                **vars(self.settings),
+                "rounds": num_rounds,
+                "min_participants": self.min_train_nodes,
+            }
+        )
+        carrier = _Carrier(self, grid, shapes, train_config or ConfigRecord())
+        carrier.wait_for(self.min_available_nodes, timeout)
+        outcome = coordinate(
+            list(self.nodes_of),
+            flat(initial_arrays),
+            shapes,
+            settings,
+            carrier,
+            self.run_dir,
+            resume=self.resume,
+            tell=self.tell,
+        )
+        result = FedCompetitorsResult(
+            arrays=initial_arrays,
+            models={name: arrays(model, shapes) for name, model in outcome.models.items()},
+            metrics={name: _record(figures) for name, figures in outcome.metrics.items()},
+            history={
+                number: {name: _record(figures) for name, figures in of_all.items()}
+                for number, of_all in outcome.history.items()
+            },
+            plan=outcome.plan,
+            certificate=outcome.certificate,
+            outcome=outcome,
+        )
+        for line in repr(result).splitlines():
+            log(INFO, "\t%s", line)
+        return result
+
+    def tell(self, text: str) -> None:
+        """Log what happens."""
+        log(INFO, "%s", text)
+        if self._also_tell is not None:
+            self._also_tell(text)
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> NoReturn:
+        """Refuse: there is no common model that could be sent to everybody."""
+        raise NotImplementedError("every participant has its own model: call `start`")
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> NoReturn:
+        """Refuse: an aggregate of all models would reach competitors."""
+        raise NotImplementedError("every participant has its own mixture: call `start`")
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> NoReturn:
+        """Refuse: there is no common model to evaluate."""
+        raise NotImplementedError("every participant evaluates its own model: call `start`")
+
+    def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> NoReturn:
+        """Refuse: an average over everybody would carry figures past the plan."""
+        raise NotImplementedError("metrics are not averaged past the plan: call `start`")
+
+
+def _record(figures: Mapping[tuple[str, str], float]) -> MetricRecord:
+    return MetricRecord({f"{split}-{name}": value for (split, name), value in figures.items()})
+
+
+class _Carrier:
+    """Reaches participants through Flower's grid, and knows which node is whose."""
+
+    def __init__(
+        self, strategy: FedCompetitors, grid: Grid, shapes: Shapes, config: ConfigRecord
+    ) -> None:
+        self.strategy, self.grid, self.shapes, self.config = strategy, grid, shapes, config
+        self.names = list(strategy.nodes_of)
+        # For nodes that are believed who they are: which participant each claims to be.
+        self.claimed: dict[int, int] = {}
+        self.refused: set[int] = set()
+
+    def wait_for(self, count: int, timeout: float) -> None:
+        end = time.monotonic() + timeout
+        told = 0.0
+        while len(self.nodes()) + len(self.strangers()) < count:
+            if time.monotonic() > end:
+                raise TooFewAnswers(
+                    f"{len(self.nodes())} of at least {count} participants are there",
+                    "see whether their nodes run and are registered under these names",
+                )
+            if time.monotonic() > told + 30:
+                told = time.monotonic()
+                here = {self.names[who] for who in self.nodes()}
+                self.strategy.tell(
+                    f"waiting for {count} participants; not there: "
+                    f"{', '.join(name for name in self.names if name not in here)}"
+                )
+            time.sleep(self.strategy.poll_interval)
+
+    def registered(self) -> dict[int, int]:
+        """Whose nodes are there, by the name or the key that they are registered with."""
+        found: dict[int, int] = {}
+        for node in self.grid.get_nodes():
+            known = {str(getattr(node, "name", "")), _key(getattr(node, "public_key", b""))} - {""}
+            for who, name in enumerate(self.names):
+                if _plain_key(self.strategy.nodes_of[name]) in known:
+                    if who in found and found[who] != node.node_id:
+                        self.refuse(node.node_id, f'"{name}" is there already')
+                    else:
+                        found[who] = node.node_id
+        return found
+
+    def nodes(self) -> dict[int, int]:
+        """The node of each participant that is there."""
+        there = set(self.grid.get_node_ids())
+        claimed = {who: node for node, who in self.claimed.items() if node in there}
+        return {**claimed, **self.registered()}
+
+    def strangers(self) -> set[int]:
+        """Nodes that have not said yet who they are, where that is believed."""
+        if not self.strategy.trust_claims:
+            return set()
+        known = set(self.nodes().values()) | self.refused | set(self.claimed)
+        return set(self.grid.get_node_ids()) - known
+
+    def refuse(self, node: int, why: str) -> None:
+        if node not in self.refused:
+            self.refused.add(node)
+            log(WARNING, "node %d is refused: %s", node, why)
+
+    def present(self) -> set[int]:
+        self.listen()
+        return set(self.nodes())
+
+    def listen(self) -> None:
+        """Asks strangers who they are, by a probe of no steps whose model is not looked at."""
+        strangers = self.strangers()
+        if not strangers:
+            return
+        replies = self.exchange({node: self.first for node in strangers})
+        for node in sorted(replies):
+            try:
+                _, name = self.read(replies[node])
+            except _NoAnswer as error:
+                self.refuse(node, str(error))
+                continue
+            if name not in self.names:
+                self.refuse(node, f'nobody who may take part is called "{name}"')
+            elif self.names.index(name) in self.nodes():
+                self.refuse(node, f'"{name}" is there already')
+            else:
+                self.claimed[node] = self.names.index(name)
+
+    @property
+    def first(self) -> Request:
+        """Asks for nothing but a name: no steps, and a model of zeros."""
+        size = sum(math.prod(shape) for _, shape in self.shapes)
+        return Request("probe", 0, [np.zeros(size, np.float32)], steps=0)
+
+    def read(self, reply: Message) -> tuple[Answer, str]:
+        if reply.has_error():
+            raise _NoAnswer(reply.error.reason)
+        try:
+            return read_answer(reply.content, self.strategy.weighted_by_key)
+        except (KeyError, ValueError, TypeError, StopIteration) as error:
+            raise _NoAnswer(f"it cannot be read: {error!r}") from error
+
+    def ask(self, requests: Mapping[int, Request]) -> dict[int, Answer | None]:
+        nodes = self.nodes()
+        whose = {nodes[who]: who for who in requests if who in nodes}
+        replies = self.exchange({node: requests[who] for node, who in whose.items()})
+        answers: dict[int, Answer | None] = {}
+        for node, reply in replies.items():
+            who = whose[node]
+            if reply.has_error():
+                # Whoever could not answer is missing.
+                log(INFO, "%s: %s", self.names[who], reply.error.reason)
+                continue
+            try:
+                answer, name = self.read(reply)
+                if name and name != self.names[who]:
+                    raise _NoAnswer(f'it claims to be "{name}"')
+                answers[who] = answer
+            except _NoAnswer as error:
+                log(WARNING, "the answer of %s is refused: %s", self.names[who], error)
+                answers[who] = None
+        return answers
+
+    def exchange(self, requests: Mapping[int, Request]) -> dict[int, Message]:
+        """Sends and waits: until all have answered, or until the deadline."""
+        keys = (self.strategy.arrayrecord_key, self.strategy.configrecord_key)
+        deadline = self.strategy.deadline
+        messages = [
+            Message(
+                content=request_record(request, self.shapes, self.config, keys),
+                dst_node_id=node,
+                message_type=MessageType.EVALUATE
+                if request.stage in ("weigh", "end")
+                else MessageType.TRAIN,
+                # What is late is of no use: Flower need not deliver it.
+                ttl=deadline + 60,
+            )
+            for node, request in requests.items()
+        ]
+        # What could not be sent is left out or None, depending on the grid.
+        gone = set(self.grid.push_messages(messages))
+        sent = {
+            message.metadata.message_id: node
+            for message, node in zip(messages, requests, strict=True)
+            if message.metadata.message_id in gone
+        }
+        replies: dict[int, Message] = {}
+        end, told = time.monotonic() + deadline, time.monotonic()
+        while sent and time.monotonic() < end:
+            for reply in self.grid.pull_messages(list(sent)):
+                # The error of a node that is gone comes from the link itself: what it answers
+                # says whose it is.
+                node = sent.pop(reply.metadata.reply_to_message_id, None)
+                if node is not None:
+                    replies[node] = reply
+            if sent:
+                if time.monotonic() > told + 30:
+                    told = time.monotonic()
+                    names = self.names_of(sent.values())
+                    self.strategy.tell(f"waits for {names}, {end - told:.0f} s more")
+                time.sleep(self.strategy.poll_interval)
+        return replies
+
+    def names_of(self, nodes: Iterable[int]) -> str:
+        whose = {node: self.names[who] for who, node in self.nodes().items()}
+        return ", ".join(whose.get(node, f"node {node}") for node in nodes)
+
+
+class _NoAnswer(Exception):
+    """A reply that is no answer."""
+
+
+def _key(key: Any) -> str:
+    """A public key as the text of its file says it, without the comment."""
+    if not key:
+        return ""
+    if isinstance(key, bytes):
+        try:
+            key = key.decode("utf-8")
+        except UnicodeDecodeError:
+            return ""
+    return _plain_key(str(key))
+
+
+def _plain_key(text: str) -> str:
+    parts = text.split()
+    is_key = len(parts) >= 2 and parts[0].startswith(("ecdsa-", "ssh-"))
+    return " ".join(parts[:2]) if is_key else text

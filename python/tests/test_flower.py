@@ -1,0 +1,307 @@
+"""The Flower strategy, in process: a fake grid, real messages."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fedcompetitors as fc
+import numpy as np
+import pytest
+from fedcompetitors import errors
+from learners import Linear, five
+
+pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==1.41.*'")
+
+from fake_grid import FakeGrid, Node, said
+from fedcompetitors.flower import FedCompetitors, FedCompetitorsResult, client_app
+from flwr.app import ArrayRecord, Message, MessageType, RecordDict
+
+NAMES = list(five())
+RIVALS = {"a": ["c"], "d": ["b"]}
+
+
+def nodes(
+    rivals: dict[str, list[str]] = RIVALS, learners: dict[str, Any] | None = None
+) -> dict[int, Node]:
+    everybody = learners or five()
+    app = client_app(lambda context: everybody[str(context.node_config["participant"])])
+    return {
+        at: Node(
+            app,
+            {"participant": name, "competitors": ", ".join(rivals.get(name, []))},
+            name=f"{name} hospital",
+        )
+        for at, name in enumerate(NAMES, start=11)
+    }
+
+
+def strategy(folder: Path, **options: Any) -> FedCompetitors:
+    settings = fc.Settings(probe_steps=200, **options.pop("settings", {}))
+    given = {
+        "participants": {name: f"{name} hospital" for name in NAMES},
+        "run_dir": folder,
+        "deadline": 0.2,
+        "poll_interval": 0.01,
+        "settings": settings,
+    }
+    return FedCompetitors(**{**given, **options})
+
+
+def start(of: FedCompetitors, grid: FakeGrid, rounds: int = 6) -> FedCompetitorsResult:
+    return of.start(grid, ArrayRecord([np.zeros((5, 1), np.float32)]), num_rounds=rounds)
+
+
+def incidents(folder: Path) -> list[tuple[int, str, str]]:
+    with sqlite3.connect(folder / "run.sqlite") as database:
+        rows = database.execute(
+            "SELECT round, name, kind FROM incidents JOIN participants"
+            " ON participants.id = participant ORDER BY incidents.id"
+        )
+        return list(rows)
+
+
+def test_everybody_gets_its_own_model_and_nobody_a_competitors(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    result = start(strategy(tmp_path / "run"), grid)
+    assert set(result.models) == set(NAMES)
+    assert [array.shape for array in result.models["a"].values()] == [(5, 1)]
+    assert fc.audit(tmp_path / "run", fc.CompetingGraph(RIVALS, NAMES)).is_clean
+    assert result.outcome is not None and not result.outcome.had_incidents
+    assert result.plan is not None and result.plan.edges
+    assert all("test-loss" in result.metrics[name] for name in NAMES)
+    # Each round has everybody's own figures, and nothing is averaged over all.
+    assert set(result.history[3]) == set(NAMES)
+    assert result.train_metrics_clientapp == {} and result.evaluate_metrics_clientapp == {}
+    assert "learns from" in repr(result)
+    # The same as in one process, with the same learners.
+    outcome = fc.Federation(five(), RIVALS).run(
+        np.zeros(5), tmp_path / "here", rounds=6, probe_steps=200
+    )
+    for name, model in outcome.models.items():
+        (array,) = result.models[name].values()
+        np.testing.assert_array_equal(array.numpy().ravel(), model)
+
+
+def test_nobody_hears_of_others_and_records_are_not_shared(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    start(strategy(tmp_path / "run"), grid, rounds=2)
+    records = [said(message) for message in grid.messages]
+    assert len({id(record) for record in records}) == len(records)
+    for message in grid.messages:
+        assert "competitors" not in said(message)
+        text = str(dict(said(message)))
+        assert not any(f"'{name}'" in text for name in NAMES)
+    # Few exchanges: reports travel with the first training.
+    stages = [str(said(message)["stage"]) for message in grid.messages]
+    assert stages.count("probe") == 5 and stages.count("round") == 10 and stages.count("end") == 5
+    kinds = {str(said(m)["stage"]): m.metadata.message_type for m in grid.messages}
+    assert kinds == {
+        "probe": MessageType.TRAIN,
+        "weigh": MessageType.EVALUATE,
+        "round": MessageType.TRAIN,
+        "end": MessageType.EVALUATE,
+    }
+
+
+def in_round(number: int, what: Any) -> Callable[[int, Message], Any]:
+    def fault(asked: int, message: Message) -> Any:
+        record = said(message)
+        is_there = record["stage"] == "round" and record["server-round"] == number
+        return what if is_there else None
+
+    return fault
+
+
+def garbage(content: RecordDict) -> None:
+    (array,) = content["arrays"].values()  # type: ignore[union-attr]
+    content["arrays"] = ArrayRecord([np.full(array.shape, np.nan, np.float32)])
+
+
+def wrong_length(content: RecordDict) -> None:
+    content["arrays"] = ArrayRecord([np.zeros(3, np.float32)])
+
+
+def no_metrics(content: RecordDict) -> None:
+    del content["metrics"]
+
+
+def another_name(content: RecordDict) -> None:
+    content["config"]["participant"] = "a"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        ("missing", "missing"),
+        ("error", "missing"),
+        (garbage, "not-finite"),
+        (wrong_length, "wrong-length"),
+        (no_metrics, "unreadable"),
+        (another_name, "unreadable"),
+    ],
+)
+def test_a_round_goes_on_without_what_cannot_be_used(tmp_path: Path, what: Any, kind: str) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[15].fault = in_round(2, what)
+    result = start(strategy(tmp_path / "run"), grid)
+    assert incidents(tmp_path / "run") == [(2, "e", kind)]
+    assert "e" not in result.history[2] and "e" in result.history[3]
+    assert fc.audit(tmp_path / "run").is_clean
+    (model,) = result.models["e"].values()
+    assert np.isfinite(model.numpy()).all()
+
+
+def test_too_few_answers_end_the_run_and_it_goes_on_later(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    for node in grid.nodes.values():
+        node.fault = in_round(3, "missing")
+    with pytest.raises(errors.TooFewAnswers):
+        start(strategy(tmp_path / "run"), grid)
+    told: list[str] = []
+    # A new run on Flower: nodes have lost their memory.
+    again = FakeGrid(nodes())
+    result = start(strategy(tmp_path / "run", tell=told.append), again)
+    assert any("goes on behind round 2" in text for text in told)
+    stages = [(said(m)["stage"], said(m)["server-round"]) for m in again.messages]
+    assert ("probe", 1) not in stages and ("round", 3) in stages and ("round", 2) not in stages
+    assert fc.audit(tmp_path / "run").is_clean
+    assert set(result.models) == set(NAMES)
+
+
+def test_who_comes_later_joins(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[12].online = False
+
+    def comes(asked: int, message: Message) -> None:
+        if said(message)["server-round"] == 3 and said(message)["stage"] == "round":
+            grid.nodes[12].online = True
+
+    grid.nodes[11].fault = comes
+    told: list[str] = []
+    result = start(strategy(tmp_path / "run", tell=told.append), grid)
+    assert any(text.startswith("b joined") for text in told)
+    assert result.plan is not None and result.plan.helpers("b")
+    assert "b" in result.history[4] and "b" not in result.history[3]
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_who_leaves_gets_and_gives_nothing_more(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+
+    def leaves(asked: int, message: Message) -> Callable[[RecordDict], None] | None:
+        def leave(content: RecordDict) -> None:
+            content["config"]["leaves"] = True  # type: ignore[index]
+
+        return leave if said(message)["server-round"] == 2 else None
+
+    grid.nodes[11].fault = leaves
+    result = start(strategy(tmp_path / "run"), grid)
+    assert result.plan is not None and result.plan.left == ("a",)
+    asked = [said(m) for m in grid.messages if m.metadata.dst_node_id == 11]
+    assert [one["server-round"] for one in asked if one["stage"] == "round"] == [1, 2]
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_a_competition_that_is_declared_later_changes_the_plan(tmp_path: Path) -> None:
+    # c has helped nobody and got nothing yet that a's friends carry.
+    grid = FakeGrid(nodes({"a": ["c"], "d": ["b"], "c": ["e", "d"]}))
+
+    def declare(asked: int, message: Message) -> None:
+        if said(message)["server-round"] == 2 and said(message)["stage"] == "round":
+            grid.nodes[15].config["competitors"] = "d"
+
+    grid.nodes[15].fault = declare
+    told: list[str] = []
+    result = start(strategy(tmp_path / "run", tell=told.append), grid)
+    assert any("e now competes with d" in text for text in told)
+    assert result.plan is not None
+    # e had learned from d: its model carries d's data, so it goes no further.
+    assert any("too late for" in text for text in told)
+    assert "e" in result.plan.left or "d" in result.plan.left
+    assert fc.audit(tmp_path / "run").is_clean, fc.audit(tmp_path / "run")
+
+
+def test_identities(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    # Not registered, and one that is registered under a name that is there already.
+    grid.nodes[21] = Node(grid.nodes[11].app, {"participant": "a"}, name="")
+    grid.nodes[22] = Node(grid.nodes[11].app, {"participant": "a"}, name="a hospital")
+    result = start(strategy(tmp_path / "run"), grid, rounds=2)
+    assert set(result.models) == set(NAMES)
+    assert not any(m.metadata.dst_node_id in (21, 22) for m in grid.messages)
+    assert grid.nodes[21].asked == grid.nodes[22].asked == 0
+
+
+def test_a_participant_may_be_bound_to_a_key(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    for name, node in zip(NAMES, grid.nodes.values(), strict=True):
+        node.name, node.public_key = "", f"ecdsa-sha2-nistp384 KEY{name} somebody".encode()
+    keys = {name: f"ecdsa-sha2-nistp384 KEY{name} another comment\n" for name in NAMES}
+    result = start(strategy(tmp_path / "run", participants=keys), grid, rounds=1)
+    assert len(result.metrics) == 5
+
+
+def test_claims_are_believed_only_if_told_to(tmp_path: Path) -> None:
+    def unregistered() -> FakeGrid:
+        grid = FakeGrid(nodes())
+        for node in grid.nodes.values():
+            node.name = ""
+        grid.nodes[21] = Node(grid.nodes[11].app, {"participant": "b"})
+        grid.nodes[22] = Node(
+            client_app(lambda context: Linear(9, 1.0, 10)), {"participant": "nobody"}
+        )
+        return grid
+
+    doubting = strategy(tmp_path / "doubting", participants=NAMES)
+    with pytest.raises(errors.TooFewAnswers, match="0 of at least 2"):
+        doubting.start(
+            unregistered(), ArrayRecord([np.zeros(5, np.float32)]), num_rounds=1, timeout=0.1
+        )
+    trusting = strategy(tmp_path / "trusting", participants=NAMES, trust_claims=True)
+    grid = unregistered()
+    result = start(trusting, grid, rounds=1)
+    assert set(result.metrics) == set(NAMES)
+    # The second b and the one whom nobody knows were asked for their names and nothing else.
+    assert grid.nodes[21].asked == grid.nodes[22].asked == 1
+
+
+def test_a_participant_keeps_its_own_model(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[12].config["output"] = str(tmp_path / "of b")
+    result = start(strategy(tmp_path / "run"), grid)
+    with np.load(tmp_path / "of b/model.npz") as kept:
+        (own,) = kept.values()
+    (model,) = result.models["b"].values()
+    np.testing.assert_array_equal(own, model.numpy())
+    assert "test-loss" in (tmp_path / "of b/metrics.json").read_text()
+
+
+def test_competitors_from_a_file(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes({}))
+    (tmp_path / "rivals").write_text("c\n\n b \n", encoding="utf-8")
+    grid.nodes[11].config["competitors-file"] = str(tmp_path / "rivals")
+    result = start(strategy(tmp_path / "run"), grid, rounds=1)
+    assert result.outcome is not None
+    assert set(result.outcome.competing.reports) == {("a", "c"), ("a", "b")}
+
+
+def test_what_does_not_fit_is_refused_at_once(tmp_path: Path) -> None:
+    for wrong in (
+        {"fraction_train": 0.5},
+        {"train_metrics_aggr_fn": lambda records, key: None},
+        {"deadline": 0.0},
+    ):
+        with pytest.raises(errors.NotASetting):
+            strategy(tmp_path, **wrong)
+    with pytest.raises(errors.UnknownNode):
+        strategy(tmp_path, participants={"a": "x", "b": "x"})
+    with pytest.raises(errors.DoubledParticipant):
+        strategy(tmp_path, participants=["a", "a"])
+    of = strategy(tmp_path)
+    grid = FakeGrid(nodes())
+    arrays = ArrayRecord([np.zeros(5, np.float32)])
+    with pytest.raises(errors.NotASetting, match="common model"):
+        of.start(grid, arrays, evaluate_fn=lambda number, record: None)
+    with pytest.raises(NotImplementedError):
+        of.aggregate_train(1, [])
