@@ -1,0 +1,282 @@
+//! The coordinator's book against a naive account, interruptions, late declarations and plans
+//! that change.
+
+use std::{collections::BTreeSet, path::Path};
+
+use fedcompetitors_federate::{
+    FederateError,
+    exchange::{Content, IncidentKind},
+    run::{About, Coordinator, Final, Finding, RunError, Told, audit},
+};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
+use proptest::prelude::*;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+const COUNT: usize = 4;
+
+fn about() -> About {
+    About {
+        name: "test".into(),
+        settings: "rounds = 3\n".into(),
+        metric: "loss".into(),
+        seed: 1,
+        rounds: 3,
+        policy: "optimal".into(),
+        estimator: "mixture".into(),
+    }
+}
+
+fn competing(pairs: &[(usize, usize)]) -> CompetingGraph {
+    let mut builder = CompetingGraph::builder(&Participants::numbered(COUNT));
+    pairs.iter().for_each(|&(a, b)| builder.report(a, b).expect("two participants"));
+    builder.build()
+}
+
+fn nothing_helps() -> BenefitGraph {
+    BenefitGraph::builder(&Participants::numbered(COUNT)).build()
+}
+
+/// The text of a plan with these edges.
+fn plan(edges: &[(usize, usize)]) -> String {
+    let names = Participants::numbered(COUNT);
+    let names: Vec<&str> = names.names().collect();
+    let usage: Vec<_> = edges
+        .iter()
+        .map(|&(from, to)| serde_json::json!({"from": names[from], "to": names[to]}))
+        .collect();
+    serde_json::json!({
+        "format": "fedcompetitors-plan/1", "policy": "optimal", "participants": names,
+        "usage": usage, "welfare": 0.0, "upper_bound": 0.0,
+    })
+    .to_string()
+}
+
+fn follow(book: &mut Coordinator, edges: &[(usize, usize)], why: &str) {
+    let said = |_: &CompetingGraph, _: &_| String::new();
+    book.follow((&plan(edges), "{}", why), &nothing_helps(), &said).expect("a plan");
+}
+
+fn begun(folder: &Path, pairs: &[(usize, usize)], edges: &[(usize, usize)]) -> Coordinator {
+    let sources = vec![("elsewhere".to_owned(), 10); COUNT];
+    let mut book = Coordinator::begin(folder, about(), competing(pairs), &sources).expect("begun");
+    book.begin_estimate();
+    book.end_estimate("mixture", &nothing_helps(), 1, 1).expect("estimated");
+    follow(&mut book, edges, "the first plan");
+    book
+}
+
+/// A round in which everybody sends its model and some are handed sums of them.
+fn round(
+    book: &mut Coordinator,
+    number: usize,
+    deliveries: &[(usize, Vec<usize>)],
+) -> Result<(), RunError> {
+    book.begin_round(number);
+    let values: Vec<[f32; 2]> = (0..COUNT).map(|who| [number as f32, who as f32]).collect();
+    let offers: Vec<_> = values.iter().map(|model| Some((&model[..], &[][..]))).collect();
+    let entries = book.collect(Content::Model, 2, &offers)?;
+    for (to, from) in deliveries {
+        let made_of: Vec<u64> = from.iter().map(|&who| entries[who].expect("accepted")).collect();
+        book.deliver(*to, Content::Model, &[0.5, 0.5], &made_of)?;
+    }
+    book.keep(number.to_le_bytes().to_vec())?;
+    let kept: Vec<(u64, &[f32])> = entries
+        .iter()
+        .zip(&values)
+        .map(|(entry, model)| (entry.expect("accepted"), &model[..]))
+        .collect();
+    book.keep_models(&kept)
+}
+
+fn finish(book: &mut Coordinator) -> bool {
+    let parameters = [1.0, 2.0];
+    let models: Vec<Final<'_>> = (0..COUNT)
+        .map(|who| Final { parameters: &parameters, parts: vec![(who, 1.0)], is_trained: true })
+        .collect();
+    let told = (0..COUNT)
+        .map(|participant| Told {
+            participant,
+            split: "test".into(),
+            metric: "loss".into(),
+            value: Some(0.5),
+        })
+        .collect();
+    book.finish(&models, &[("weights".into(), vec![2])], told, 30).expect("finished")
+}
+
+fn findings(folder: &Path) -> Vec<Finding> {
+    audit(folder, None).expect("it can be read").findings
+}
+
+#[test]
+fn a_run_from_plan_to_models_passes_the_audit() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[(0, 2)], &[(0, 1), (1, 0)]);
+    round(&mut book, 1, &[(1, vec![0, 1]), (0, vec![0, 1])]).expect("allowed");
+    book.begin_round(2);
+    book.incident(3, IncidentKind::Missing).expect("noted");
+    round(&mut book, 3, &[(0, vec![1])]).expect("allowed");
+    assert_eq!(book.carries(0).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(book.carries(2).collect::<Vec<_>>(), [2]);
+    assert!(finish(&mut book), "somebody was missing");
+    drop(book);
+    let found = audit(folder.path(), Some(&competing(&[(0, 2)]))).expect("it can be read");
+    assert_eq!(found.findings, []);
+    assert_eq!((found.trainings, found.models, found.transfers), (1, 4, 11));
+    assert_eq!(found.status, "complete with incidents");
+}
+
+#[test]
+fn what_carries_a_competitors_data_does_not_go() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
+    round(&mut book, 1, &[(1, vec![0, 1])]).expect("allowed");
+    // Through a friend: 1 was handed 0's data and would hand it to 2.
+    let error = round(&mut book, 2, &[(2, vec![1, 2])]).expect_err("refused");
+    let RunError::Learning { error: FederateError::Guard { path, .. }, .. } = &error else {
+        panic!("the guard, and not {error}");
+    };
+    let names = Participants::numbered(COUNT);
+    assert_eq!(*path, [0, 1, 2].map(|who| names.name(who).to_owned()));
+    drop(book);
+    let found = findings(folder.path());
+    assert!(matches!(&found[..], [Finding::Stopped { .. }]), "{found:?}");
+}
+
+#[test]
+fn nobody_is_handed_what_nobody_has_sent() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[]);
+    book.begin_round(1);
+    assert!(book.deliver(0, Content::Model, &[1.0], &[99]).is_err());
+}
+
+/// A competition that is declared late: what had flowed before is no breach, what flows
+/// afterwards is. The audit is told so by the record, and says otherwise when that is changed.
+#[test]
+fn a_late_declaration_counts_from_the_next_round_on() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1), (1, 0)]);
+    round(&mut book, 1, &[(1, vec![0, 1]), (0, vec![0, 1])]).expect("they do not compete yet");
+    book.declare(competing(&[(0, 1)])).expect("declared");
+    follow(&mut book, &[], "0 now competes with 1");
+    round(&mut book, 2, &[]).expect("nothing flows");
+    assert!(!finish(&mut book));
+    drop(book);
+    assert_eq!(findings(folder.path()), []);
+    let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
+    let plans: Vec<(u64, String)> = database
+        .prepare("SELECT round, why FROM plans ORDER BY round")
+        .and_then(|mut all| all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+        .expect("plans");
+    assert_eq!(plans, [(1, "the first plan".into()), (2, "0 now competes with 1".into())]);
+    // Had it been known from the beginning, the first round would have been a breach, and
+    // the first plan one that connects competitors.
+    database.execute("UPDATE competing SET since = 0", []).expect("changed");
+    let found = findings(folder.path());
+    let breaches = found.iter().filter(|one| matches!(one, Finding::Breach { .. })).count();
+    assert_eq!(breaches, 2, "{found:?}");
+    let is_told = |text: &str| {
+        found.iter().any(|one| matches!(one, Finding::Flaw { what, .. } if what.contains(text)))
+    };
+    assert!(is_told("the plan connects"), "{found:?}");
+    assert!(is_told("not what was written"), "{found:?}");
+}
+
+#[test]
+fn what_flows_after_a_late_declaration_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut book, 1, &[(1, vec![0, 1])]).expect("they do not compete yet");
+    book.declare(competing(&[(0, 2)])).expect("declared");
+    // 1 carries 0's data since the first round.
+    assert!(round(&mut book, 2, &[(2, vec![1])]).is_err());
+}
+
+#[test]
+fn a_run_goes_on_where_it_was() {
+    let folder = TempDir::new().expect("a folder");
+    assert!(Coordinator::resume(folder.path(), about()).expect("read").is_none());
+    let mut book = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
+    round(&mut book, 1, &[(1, vec![0, 1])]).expect("allowed");
+    drop(book);
+    let other = About { settings: "rounds = 4\n".into(), ..about() };
+    assert!(matches!(Coordinator::resume(folder.path(), other), Err(RunError::Differs { .. })));
+    let (mut book, stand) =
+        Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    assert_eq!((stand.round, stand.is_complete), (1, false));
+    assert_eq!(stand.state, 1_usize.to_le_bytes());
+    assert_eq!(stand.plan, Some(plan(&[(0, 1)])));
+    assert_eq!(stand.benefit, Some(nothing_helps()));
+    let kept: Vec<_> = stand.kept.iter().map(|one| (one.from, one.values.clone())).collect();
+    assert_eq!(kept[3], (3, vec![1.0, 3.0]));
+    // It still knows that 1 carries 0's data, and what was kept may be handed on.
+    assert_eq!(book.carries(1).collect::<Vec<_>>(), [0, 1]);
+    book.begin_round(2);
+    // What 1 had sent by then it sent before it was handed anything.
+    book.deliver(2, Content::Model, &[1.0, 1.0], &[stand.kept[1].entry()]).expect("allowed");
+    assert!(round(&mut book, 2, &[(2, vec![1])]).is_err());
+    // A run that has its folder already is not begun again.
+    drop(book);
+    let again = Coordinator::begin(folder.path(), about(), competing(&[]), &[]);
+    assert!(matches!(again, Err(RunError::Exists { .. })));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// Rounds, declarations and interruptions in any order: the book lets pass just what a
+    /// naive account of everything that was ever handed over lets pass, and the audit of what
+    /// is left agrees.
+    #[test]
+    fn the_book_agrees_with_a_naive_account(
+        pairs in prop::collection::vec((0..COUNT, 0..COUNT), 0..3),
+        history in prop::collection::vec(
+            (0..COUNT, prop::collection::vec(0..COUNT, 1..3), any::<bool>(),
+             prop::option::weighted(0.2, (0..COUNT, 0..COUNT))),
+            1..6,
+        ),
+    ) {
+        let folder = TempDir::new().expect("a folder");
+        let mut known: Vec<_> = pairs.into_iter().filter(|(a, b)| a != b).collect();
+        known.sort_unstable();
+        known.dedup();
+        let mut book = begun(folder.path(), &known, &[]);
+        let mut carried: Vec<BTreeSet<usize>> = (0..COUNT).map(|who| BTreeSet::from([who])).collect();
+        let mut is_stopped = false;
+        for (at, (to, from, is_interrupted, declared)) in history.into_iter().enumerate() {
+            if is_interrupted && at > 0 {
+                drop(book);
+                book = Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
+            }
+            let rivals = competing(&known);
+            let sum: BTreeSet<usize> = from.iter().flat_map(|&who| carried[who].clone()).collect();
+            let is_allowed = !sum.iter().any(|&who| rivals.competes(who, to));
+            let passed = round(&mut book, at + 1, &[(to, from)]);
+            prop_assert_eq!(passed.is_ok(), is_allowed);
+            if !is_allowed {
+                is_stopped = true;
+                break;
+            }
+            carried[to].extend(sum);
+            for (who, all) in carried.iter().enumerate() {
+                prop_assert_eq!(book.carries(who).collect::<BTreeSet<_>>(), all.clone());
+            }
+            if let Some((a, b)) = declared && a != b && !known.contains(&(a, b)) {
+                known.push((a, b));
+                book.declare(competing(&known)).expect("declared");
+            }
+        }
+        if !is_stopped {
+            finish(&mut book);
+        }
+        drop(book);
+        let found = findings(folder.path());
+        prop_assert!(!found.iter().any(|one| matches!(one, Finding::Breach { .. })), "{:?}", found);
+        let stops = found.iter().filter(|one| matches!(one, Finding::Stopped { .. })).count();
+        prop_assert_eq!(stops, usize::from(is_stopped));
+        if !is_stopped {
+            prop_assert!(found.is_empty(), "{:?}", found);
+        }
+    }
+}
