@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, Protocol
@@ -40,8 +40,13 @@ class Carrier(Protocol):
     def present(self) -> set[int]:
         """Who can be asked now, or could be there though nobody has heard of it yet."""
 
-    def ask(self, requests: Mapping[int, Request]) -> dict[int, Answer | None]:
-        """The answers that have come in time; None for what could not be read."""
+    def ask(
+        self, requests: Mapping[int, Request], meanwhile: Callable[[], None]
+    ) -> dict[int, Answer | None]:
+        """The answers that have come in time; None for what could not be read.
+
+        Calls `meanwhile` once, as soon as participants are at work.
+        """
 
 
 @dataclass(frozen=True)
@@ -238,6 +243,8 @@ class _Coordination:
         self.kept: dict[int, tuple[int, Parameters]] = {}
         # Whose is of the last round.
         self.fresh: set[int] = set()
+        # Is that in the store?
+        self.are_kept = True
 
     def about(self) -> _native.About:
         settings = self.settings
@@ -341,6 +348,8 @@ class _Coordination:
         """Who would help whom: of what mixture of probes does validation data like most?"""
         self.tell("finds out who would help whom")
         count = len(self.names)
+        # The book sets the training aside, and what is to be kept of it.
+        self.keep_models()
         self.book.begin_estimate()
         self.book.begin_round(1)
         models = {who: answer.model for who, answer in answers.items() if answer.model is not None}
@@ -429,9 +438,19 @@ class _Coordination:
         self.book.tell(self.figures(figures))
         self.state.done = number
         self.book.keep(self.state.to_bytes())
-        self.book.keep_models(list(self.kept.values()))
+        self.are_kept = False
         self.tell(f"round {number} of {self.settings.rounds}: {len(self.fresh)} models")
         self.change(answers)
+
+    def keep_models(self) -> None:
+        """Keeps everybody's last model, while participants are at work on the next.
+
+        Hundreds of megabytes take seconds to write. A run that is interrupted before they are
+        written goes on with the models of one round earlier.
+        """
+        if not self.are_kept:
+            self.book.keep_models(list(self.kept.values()))
+            self.are_kept = True
 
     def mixtures(
         self, number: int, there: set[int]
@@ -471,7 +490,7 @@ class _Coordination:
     def ask(self, requests: Mapping[int, Request], *, keep: bool = True) -> dict[int, Answer]:
         """Asks, until enough have answered; notes who was missing where that is kept."""
         for attempt in range(3):
-            replies = self.carrier.ask(requests)
+            replies = self.carrier.ask(requests, self.keep_models)
             answers = {who: answer for who, answer in replies.items() if answer is not None}
             if len(answers) >= min(self.settings.min_participants, len(self.names)):
                 break

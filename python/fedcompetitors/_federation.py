@@ -145,7 +145,10 @@ class _InProcess:
     def present(self) -> set[int]:
         return set(range(len(self.participants)))
 
-    def ask(self, requests: Mapping[int, Request]) -> dict[int, Answer | None]:
+    def ask(
+        self, requests: Mapping[int, Request], meanwhile: Callable[[], None]
+    ) -> dict[int, Answer | None]:
+        meanwhile()
         return {who: self.participants[who].answer(one) for who, one in requests.items()}
 
 

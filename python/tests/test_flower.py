@@ -1,5 +1,6 @@
 """The Flower strategy, in process: a fake grid, real messages."""
 
+import math
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,8 @@ pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==
 
 from fake_grid import FakeGrid, Node, said
 from fedcompetitors.flower import FedCompetitors, FedCompetitorsResult, client_app
-from flwr.app import ArrayRecord, Message, MessageType, RecordDict
+from fedcompetitors.flower._messages import arrays, flat
+from flwr.app import Array, ArrayRecord, Message, MessageType, RecordDict
 
 NAMES = list(five())
 RIVALS = {"a": ["c"], "d": ["b"]}
@@ -167,6 +169,26 @@ def test_too_few_answers_end_the_run_and_it_goes_on_later(tmp_path: Path) -> Non
     assert ("probe", 1) not in stages and ("round", 3) in stages and ("round", 2) not in stages
     assert fc.audit(tmp_path / "run").is_clean
     assert set(result.models) == set(NAMES)
+
+
+def test_arrays_travel_as_flower_would_have_them() -> None:
+    chance = np.random.default_rng(1)
+    for shape in ([3, 4], [7], [], [2, 0]):
+        numbers = chance.standard_normal(math.prod(shape)).astype(np.float32)
+        (ours,) = arrays(numbers, [("x", shape)]).values()
+        theirs = Array(numbers.reshape(shape))
+        assert (ours.data, ours.dtype, tuple(ours.shape)) == (theirs.data, "float32", tuple(shape))
+        np.testing.assert_array_equal(flat(ArrayRecord({"x": theirs})), numbers)
+    # What is not as it mostly is comes through Flower's own door.
+    table = chance.standard_normal((3, 4))
+    for array in (table, np.asfortranarray(table.astype(np.float32)), table.astype(">f4")):
+        np.testing.assert_array_equal(
+            flat(ArrayRecord([array])), array.astype(np.float32).ravel()
+        )
+    cut = Array("float32", (3,), "numpy.ndarray", Array(np.zeros(3, np.float32)).data[:-1])
+    for wrong in (cut, Array("float32", (3,), "numpy.ndarray", b"no array")):
+        with pytest.raises(ValueError):
+            flat(ArrayRecord({"x": wrong}))
 
 
 def test_who_comes_later_joins(tmp_path: Path) -> None:

@@ -9,11 +9,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Any, cast
 
 import numpy as np
+import numpy.lib.format as npy
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
+from numpy.typing import NDArray
 
 from fedcompetitors._participants import Answer, Parameters, Request
 
@@ -29,7 +33,7 @@ def shapes_of(record: ArrayRecord) -> list[tuple[str, list[int]]]:
 
 def flat(record: ArrayRecord) -> Parameters:
     """A model as one row of numbers."""
-    rows = [np.asarray(array.numpy(), np.float32).ravel() for array in record.values()]
+    rows = [np.asarray(_numbers(array), np.float32).ravel() for array in record.values()]
     if len(rows) == 1:
         return np.ascontiguousarray(rows[0])
     return np.concatenate(rows) if rows else np.zeros(0, np.float32)
@@ -40,9 +44,36 @@ def arrays(parameters: Parameters, shapes: Shapes) -> ArrayRecord:
     record, begin = {}, 0
     for key, shape in shapes:
         end = begin + int(np.prod(shape, dtype=np.int64))
-        record[key] = Array(parameters[begin:end].reshape(shape))
+        record[key] = _array(parameters[begin:end], shape)
         begin = end
     return ArrayRecord(record)
+
+
+# Flower's own way there and back copies every number several times, which for ten models of
+# 40 MB is a second or two of each round. The bytes are the same.
+
+
+def _array(numbers: Parameters, shape: Sequence[int]) -> Array:
+    head = BytesIO()
+    about = {"descr": "<f4", "fortran_order": False, "shape": tuple(shape)}
+    npy.write_array_header_1_0(head, about)
+    data = b"".join([head.getvalue(), np.ascontiguousarray(numbers, "<f4").data.cast("B")])
+    return Array("float32", tuple(shape), "numpy.ndarray", data)
+
+
+def _numbers(array: Array) -> NDArray[Any]:
+    if array.stype == "numpy.ndarray":
+        head = BytesIO(array.data[:_LONGEST_HEAD])
+        if npy.read_magic(head) == (1, 0):
+            shape, is_fortran, kind = npy.read_array_header_1_0(head)
+            if kind == np.dtype("<f4") and not is_fortran and len(array.data) == (
+                head.tell() + 4 * math.prod(shape)
+            ):
+                return np.frombuffer(array.data, kind, offset=head.tell()).reshape(shape)
+    return array.numpy()
+
+
+_LONGEST_HEAD = 10 + 65535
 
 
 def request_record(

@@ -411,10 +411,12 @@ class _Carrier:
         except (KeyError, ValueError, TypeError, StopIteration) as error:
             raise _NoAnswer(f"it cannot be read: {error!r}") from error
 
-    def ask(self, requests: Mapping[int, Request]) -> dict[int, Answer | None]:
+    def ask(
+        self, requests: Mapping[int, Request], meanwhile: Callable[[], None]
+    ) -> dict[int, Answer | None]:
         nodes = self.nodes()
         whose = {nodes[who]: who for who in requests if who in nodes}
-        replies = self.exchange({node: requests[who] for node, who in whose.items()})
+        replies = self.exchange({node: requests[who] for node, who in whose.items()}, meanwhile)
         answers: dict[int, Answer | None] = {}
         for node, reply in replies.items():
             who = whose[node]
@@ -432,7 +434,9 @@ class _Carrier:
                 answers[who] = None
         return answers
 
-    def exchange(self, requests: Mapping[int, Request]) -> dict[int, Message]:
+    def exchange(
+        self, requests: Mapping[int, Request], meanwhile: Callable[[], None] = lambda: None
+    ) -> dict[int, Message]:
         """Sends and waits: until all have answered, or until the deadline."""
         keys = (self.strategy.arrayrecord_key, self.strategy.configrecord_key)
         deadline = self.strategy.deadline
@@ -457,13 +461,17 @@ class _Carrier:
         }
         replies: dict[int, Message] = {}
         end, told = time.monotonic() + deadline, time.monotonic()
-        while sent and time.monotonic() < end:
+        meanwhile()
+        while sent:
+            is_late = time.monotonic() > end
             for reply in self.grid.pull_messages(list(sent)):
                 # The error of a node that is gone comes from the link itself: what it answers
                 # says whose it is.
                 node = sent.pop(reply.metadata.reply_to_message_id, None)
                 if node is not None:
                     replies[node] = reply
+            if is_late:
+                break
             if sent:
                 if time.monotonic() > told + 30:
                     told = time.monotonic()

@@ -116,7 +116,10 @@ impl Store {
             let mut insert =
                 transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)")?;
             for (receipt, values) in all {
-                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                let mut bytes = vec![0; 4 * values.len()];
+                for (four, value) in bytes.chunks_exact_mut(4).zip(*values) {
+                    four.copy_from_slice(&value.to_le_bytes());
+                }
                 insert.execute(params![training, receipt.from, saved::write(receipt), bytes])?;
             }
             Ok(())
