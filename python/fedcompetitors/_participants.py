@@ -44,7 +44,9 @@ class GradientLearner(Protocol):
 class TrainingLearner(Protocol):
     """What trains by itself, on whatever device it likes.
 
-    Optional besides: ``metrics(parameters, split) -> dict[str, float]``.
+    Optional besides: ``metrics(parameters, split) -> dict[str, float]``, and
+    ``loss_and_gradient(parameters, split)`` as of a `GradientLearner`, which is then asked on
+    validation data: with gradients it shows better who would help whom.
     """
 
     def train(self, parameters: Parameters, steps: int, /) -> NDArray[Any]:
@@ -155,7 +157,7 @@ class Participant:
     competitors : sequence of str
         With whom it competes.
     rule : Adam
-        How steps are made, for learners that tell gradients.
+        How steps are made, for learners that tell gradients and do not train by themselves.
     checked : bool, default True
         Does it leave a mixture that its validation data finds worse than its own model?
     """
@@ -210,7 +212,7 @@ class Participant:
     def _weigh(self, request: Request) -> Answer:
         if isinstance(self.learner, GradientLearner) and len(request.models) == 1:
             loss, gradient = self._loss_and_gradient(request.models[0], "validation")
-            return self._tell(gradient, losses=(loss,))
+            return self._tell(gradient.copy(), losses=(loss,))
         losses = tuple(self._loss(model, "validation") for model in request.models)
         return self._tell(None, losses=losses)
 
@@ -255,8 +257,9 @@ class Participant:
         self, start: Parameters, steps: int, memory: list[Parameters] | None
     ) -> tuple[Parameters, list[Parameters] | None]:
         parameters = np.array(start, np.float32)
-        if not isinstance(self.learner, GradientLearner):
-            trained = np.asarray(self.learner.train(parameters, steps), np.float32).ravel()
+        if isinstance(self.learner, TrainingLearner):
+            # A copy: a learner may well give the memory that it trains in.
+            trained = np.array(self.learner.train(parameters, steps), np.float32).ravel()
             return self._checked_length(trained, parameters), None
         if memory is None or memory[0].shape != parameters.shape:
             memory = self.rule.start(parameters.size)
@@ -281,9 +284,9 @@ class Participant:
         return np.ascontiguousarray(found)
 
     def _loss(self, parameters: Parameters, split: Split) -> float:
-        if isinstance(self.learner, GradientLearner):
-            return float(self.learner.loss_and_gradient(parameters, split)[0])
-        return float(self.learner.loss(parameters, split))
+        if isinstance(self.learner, TrainingLearner):
+            return float(self.learner.loss(parameters, split))
+        return float(self.learner.loss_and_gradient(parameters, split)[0])
 
     def _metrics(self, parameters: Parameters, split: Split) -> dict[tuple[str, str], float]:
         metrics = getattr(self.learner, "metrics", None)

@@ -103,6 +103,43 @@ def test_a_model_of_garbage_goes_nowhere(tmp_path: Path) -> None:
     assert all(np.isfinite(model).all() for name, model in outcome.models.items() if name != "a")
 
 
+def test_a_learner_may_give_the_memory_that_it_trains_in(tmp_path: Path) -> None:
+    class Copied(Linear):
+        def train(self, parameters, steps):
+            parameters = np.array(parameters)
+            for _ in range(steps):
+                parameters -= 0.1 * super().loss_and_gradient(parameters, "training")[1]
+            return parameters.astype(np.float32)
+
+        def loss(self, parameters, split):
+            return super().loss_and_gradient(parameters, split)[0]
+
+    class Shared(Copied):
+        memory = np.zeros(5, np.float32)
+        slopes = np.zeros(5, np.float32)
+
+        def train(self, parameters, steps):
+            self.memory[:] = super().train(parameters, steps)
+            return self.memory
+
+        def loss(self, parameters, split):
+            self.memory[:] = 7.0
+            return super().loss(parameters, split)
+
+        def loss_and_gradient(self, parameters, split):
+            loss, self.slopes[:] = super().loss_and_gradient(parameters, split)
+            return loss, self.slopes
+
+    def of(kind: type[Copied]) -> dict[str, Copied]:
+        return {name: kind(seed, 1.0, 200) for seed, name in enumerate("abc")}
+
+    expected = fc.Federation(of(Copied)).run(np.zeros(5), tmp_path / "copied", rounds=3)
+    found = fc.Federation(of(Shared)).run(np.zeros(5), tmp_path / "shared", rounds=3)
+    assert expected.plan.edges == found.plan.edges and found.plan.edges
+    for name, model in expected.models.items():
+        np.testing.assert_array_equal(found.models[name], model)
+
+
 def test_what_is_no_learner_is_refused(tmp_path: Path) -> None:
     with pytest.raises(errors.UnusableLearner, match="no learner"):
         fc.Federation({"a": object(), "b": object()})  # type: ignore[dict-item]
