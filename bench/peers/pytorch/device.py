@@ -159,7 +159,7 @@ def main() -> None:
             table.writerow(("what", "side", "turn", "seconds"))
             table.writerows(rows)
         told = {
-            "command": " ".join(["python", "bench/peers/pytorch/device.py", *sys.argv[1:]]),
+            "command": f"python bench/peers/pytorch/device.py --data DIR --turns {arguments.turns}",
             "commit": arguments.commit or command("git", "describe", "--always", "--dirty"),
             "PyTorch": torch.__version__,
             "processor": name,
