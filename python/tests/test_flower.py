@@ -14,8 +14,14 @@ from learners import Linear, five
 
 pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==1.41.*'")
 
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_ssh_public_key,
+)
 from fake_grid import FakeGrid, Node, said
 from fedcompetitors.flower import FedCompetitors, FedCompetitorsResult, client_app
+from fedcompetitors.flower._keys import make_node_key, plain_key
 from fedcompetitors.flower._messages import arrays, flat
 from flwr.app import Array, ArrayRecord, Message, MessageType, RecordDict
 
@@ -255,13 +261,39 @@ def test_identities(tmp_path: Path) -> None:
     assert grid.nodes[21].asked == grid.nodes[22].asked == 0
 
 
+def keys_of(name: str, folder: Path) -> tuple[str, bytes]:
+    """A public key as its file has it, and as Flower tells it."""
+    make_node_key(folder / name)
+    assert (folder / name).stat().st_mode & 0o777 == 0o600
+    text = (folder / f"{name}.pub").read_text(encoding="utf-8")
+    pem = load_ssh_public_key(text.encode()).public_bytes(
+        Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
+    )
+    return text, pem
+
+
 def test_a_participant_may_be_bound_to_a_key(tmp_path: Path) -> None:
     grid = FakeGrid(nodes())
+    keys: dict[str, str] = {}
     for name, node in zip(NAMES, grid.nodes.values(), strict=True):
-        node.name, node.public_key = "", f"ecdsa-sha2-nistp384 KEY{name} somebody".encode()
-    keys = {name: f"ecdsa-sha2-nistp384 KEY{name} another comment\n" for name in NAMES}
+        text, pem = keys_of(name, tmp_path)
+        node.name, node.public_key = "", pem
+        keys[name] = f"{text.strip()} somebody's comment\n" if name != "b" else pem.decode()
+    # Others may call themselves what they like, even by the text of a key.
+    grid.nodes[21] = Node(grid.nodes[11].app, {"participant": "a"}, name=plain_key(keys["a"]))
+    grid.nodes[22] = Node(grid.nodes[11].app, {"participant": "a"}, name=keys["a"])
+    grid.nodes[23] = Node(grid.nodes[11].app, {"participant": "a"}, "a", public_key=b"nothing")
     result = start(strategy(tmp_path / "run", participants=keys), grid, rounds=1)
     assert len(result.metrics) == 5
+    assert grid.nodes[21].asked == grid.nodes[22].asked == grid.nodes[23].asked == 0
+
+
+def test_keys_that_are_none_or_the_same_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(errors.UnknownNode, match="no public key"):
+        strategy(tmp_path, participants={"a": "ecdsa-sha2-nistp384 AAAA", "b": "b"})
+    text, pem = keys_of("a", tmp_path)
+    with pytest.raises(errors.UnknownNode, match="one node"):
+        strategy(tmp_path, participants={"a": text, "b": pem.decode()})
 
 
 def test_claims_are_believed_only_if_told_to(tmp_path: Path) -> None:

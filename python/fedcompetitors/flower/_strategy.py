@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging import INFO, WARNING
 from os import PathLike
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from flwr.app import (
@@ -28,6 +28,7 @@ from fedcompetitors._graphs import CompetingGraph
 from fedcompetitors._participants import Answer, Request
 from fedcompetitors._plans import Certificate, Plan
 from fedcompetitors.errors import NotASetting, TooFewAnswers, UnknownNode
+from fedcompetitors.flower._keys import looks_like_key, plain_key
 from fedcompetitors.flower._messages import (
     Shapes,
     arrays,
@@ -114,7 +115,8 @@ class FedCompetitors(FedAvg):
     participants : sequence of str, or dict of str to str
         Who may take part: the names under which their nodes are registered with the link
         (``flwr supernode register KEY --name NAME``), or for each participant the node's
-        registered name or public key.
+        registered name or public key, as the text of its ``.pub`` file or as PEM. A key is
+        safer: a link lets two nodes have one name.
     run_dir : path
         Where plan, certificate, ledger, figures and models are kept.
     resume : bool (default: True)
@@ -183,7 +185,8 @@ class FedCompetitors(FedAvg):
             # Also refuses a name that is there twice, which a dictionary would not.
             CompetingGraph([], participants=list(participants))
             self.nodes_of = {name: name for name in participants}
-        if len(set(self.nodes_of.values())) < len(self.nodes_of):
+        self.signs_of = {name: _sign(node) for name, node in self.nodes_of.items()}
+        if len(set(self.signs_of.values())) < len(self.signs_of):
             raise UnknownNode(
                 "two participants are bound to one node", "every participant has its own"
             )
@@ -347,9 +350,9 @@ class _Carrier:
         """Whose nodes are there, by the name or the key that they are registered with."""
         found: dict[int, int] = {}
         for node in self.grid.get_nodes():
-            known = {str(getattr(node, "name", "")), _key(getattr(node, "public_key", b""))} - {""}
+            known = _signs(node)
             for who, name in enumerate(self.names):
-                if _plain_key(self.strategy.nodes_of[name]) in known:
+                if self.strategy.signs_of[name] in known:
                     if who in found and found[who] != node.node_id:
                         self.refuse(node.node_id, f'"{name}" is there already')
                     else:
@@ -489,19 +492,21 @@ class _NoAnswer(Exception):
     """A reply that is no answer."""
 
 
-def _key(key: Any) -> str:
-    """A public key as the text of its file says it, without the comment."""
-    if not key:
-        return ""
-    if isinstance(key, bytes):
+# What a node is known by, each kind apart: a name that looks like somebody's key is a name.
+_Sign = tuple[Literal["name", "key"], str]
+
+
+def _sign(text: str) -> _Sign:
+    """What a participant is bound to."""
+    return ("key", plain_key(text)) if looks_like_key(text) else ("name", text)
+
+
+def _signs(node: Any) -> set[_Sign]:
+    """What a node is registered with."""
+    signs: set[_Sign] = {("name", str(node.name))} if node.name else set()
+    if node.public_key:
         try:
-            key = key.decode("utf-8")
-        except UnicodeDecodeError:
-            return ""
-    return _plain_key(str(key))
-
-
-def _plain_key(text: str) -> str:
-    parts = text.split()
-    is_key = len(parts) >= 2 and parts[0].startswith(("ecdsa-", "ssh-"))
-    return " ".join(parts[:2]) if is_key else text
+            signs.add(("key", plain_key(node.public_key)))
+        except UnknownNode:
+            log(WARNING, "node %d has a key that cannot be read", node.node_id)
+    return signs
