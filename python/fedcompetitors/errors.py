@@ -300,3 +300,11 @@ class RunNotWritable(FedCompetitorsError):
 
 class UnknownNode(FedCompetitorsError):
     """Participants that are bound to nodes in a way that cannot be."""
+
+
+class DeploymentFailed(FedCompetitorsError):
+    """A link, a node or a run on Flower that does not start or has failed."""
+
+
+class NotAnApp(FedCompetitorsError):
+    """A folder without an application of Flower that could be tried on one machine."""

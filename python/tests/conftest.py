@@ -1,6 +1,10 @@
 """What the tests share."""
 
+import os
 from pathlib import Path
+
+# Flower is to tell nobody of a test, and to ask nobody for a newer version.
+os.environ.update(FLWR_TELEMETRY_ENABLED="0", FLWR_DISABLE_UPDATE_CHECK="1")
 
 import fedcompetitors as fc
 import pytest

@@ -141,7 +141,7 @@ CASES: dict[str, Callable[[], object]] = {
 }
 
 # What only Flower can bring about is tested there.
-ELSEWHERE = {"TooFewAnswers", "UnknownNode"}
+ELSEWHERE = {"DeploymentFailed", "NotAnApp", "TooFewAnswers", "UnknownNode"}
 
 
 @pytest.mark.parametrize("kind", CASES)

@@ -1,0 +1,1 @@
+"""Five hospitals, two of which compete, learn on Flower."""
