@@ -4,8 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fedcompetitors as fc
+import numpy as np
 import pytest
 from conftest import ROOT
+from learners import five
 
 pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==1.41.*'")
 
@@ -72,6 +75,14 @@ def test_wrong_arguments_end_with_status_2(
     for wrong in ([], ["down"], ["up", "--timeout", "soon"]):
         with pytest.raises(SystemExit, match="2"):
             main(wrong)
+
+
+def test_a_complete_run_is_not_begun_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fc.Federation(five()).run(np.zeros(5), tmp_path / "f/run", rounds=1, probe_steps=5)
+    assert main(["up", str(EXAMPLE), "--folder", str(tmp_path / "f")]) == 2
+    assert "is complete" in capsys.readouterr().err
 
 
 def test_help_says_how_to_begin() -> None:

@@ -18,6 +18,14 @@ from fedcompetitors.flower._local import LocalDeployment, Value
 
 __all__ = ["main", "read_application"]
 
+# What Flower says of itself before an application says anything.
+NOISE = (
+    "Using SuperLink",
+    "Starting logstream",
+    "Start `flwr-serverapp`",
+    "Successfully installed",
+)
+
 DESCRIPTION = """\
 Tries an application of Flower on this machine, as it would run on many: starts a link with TLS
 and a node with a key of its own for each participant, submits a run, tells what happens, and
@@ -192,8 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Does what the arguments say, and gives the exit status."""
     given = parser().parse_args(arguments)
     # Whoever ends us ends the link and the nodes, too.
-    for one in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, _stop)
+    before = {one: signal.signal(one, _stop) for one in (signal.SIGTERM, signal.SIGHUP)}
     try:
         _up(given)
     except KeyboardInterrupt:
@@ -205,6 +212,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FedCompetitorsError as error:
         print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
         return 2
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
     return 0
 
 
@@ -240,7 +250,7 @@ def _up(given: argparse.Namespace) -> None:
         _say(f"there: {', '.join(app.nodes)}")
         run = local.submit(app.folder, config)
         _say(f"run {run} is submitted")
-        local.wait(run, given.timeout, _say)
+        local.wait(run, given.timeout, _say_what_the_app_says)
     _tell_where(run_dir, outputs, folder)
 
 
@@ -259,6 +269,11 @@ def _tell_where(run_dir: Path, outputs: dict[str, Path], folder: Path) -> None:
 def _near(path: Path) -> str:
     """A path from here, where that is shorter."""
     return min(str(path), os.path.relpath(path), key=len)
+
+
+def _say_what_the_app_says(line: str) -> None:
+    if not line.startswith(NOISE):
+        _say(line)
 
 
 def _say(text: str) -> None:
