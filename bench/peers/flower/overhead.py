@@ -2,9 +2,9 @@
 
 Both strategies run on one grid in this process whose nodes answer at once; what is counted is the
 time between a round's beginning and its end less what the grid takes, so neither training nor the
-network is in it. How long a real round is, `--round` says (the same models, FedAvg, over TLS).
+network is in it. What is done while nodes are at work is told apart. `rounds.py` has whole rounds.
 
-    python bench/peers/flower/overhead.py [--save DIR] [--nodes 10] [--parameters 10000000]
+    python bench/peers/flower/overhead.py [--nodes 10] [--parameters 10000000]
 """
 
 import os
@@ -98,20 +98,22 @@ class Timed(FakeGrid):
     ) -> Iterable[Message]:
         return self.pull_messages(self.push_messages(messages))
 
-    def own_seconds(self) -> list[float]:
-        """Of each round but the first: how long it took, less the grid."""
+    def own_seconds(self) -> tuple[list[float], float]:
+        """Of each round but the first: how long it took, less the grid; and what was done while
+        nodes were at work, in the middle."""
         pairs = zip(self.rounds[:-1], self.rounds[1:], strict=True)
-        return [end - begin - (busy - before) for (begin, before), (end, busy) in pairs][1:]
+        own = [end - begin - (busy - before) for (begin, before), (end, busy) in pairs][1:]
+        return own, statistics.median(self.meanwhile[-len(own) :])
 
 
-def fedavg(count: int, parameters: int, rounds: int) -> list[float]:
+def fedavg(count: int, parameters: int, rounds: int) -> tuple[list[float], float]:
     grid = Timed(count, parameters)
     strategy = FedAvg(fraction_evaluate=0.0, min_available_nodes=count)
     strategy.start(grid, ArrayRecord([np.zeros(parameters, np.float32)]), num_rounds=rounds + 2)
     return grid.own_seconds()
 
 
-def fedcompetitors(count: int, parameters: int, rounds: int, folder: Path) -> list[float]:
+def fedcompetitors(count: int, parameters: int, rounds: int, folder: Path) -> tuple[list[float], float]:
     grid = Timed(count, parameters)
     strategy = FedCompetitors(
         participants=[f"n{at}" for at in grid.nodes],
@@ -137,8 +139,9 @@ def main() -> None:
     theirs = fedavg(*shape)
     with tempfile.TemporaryDirectory() as folder:
         ours = fedcompetitors(*shape, Path(folder) / "run")
-    for name, seconds in (("FedAvg", theirs), ("FedCompetitors", ours)):
-        print(name, [round(one, 4) for one in seconds], round(statistics.median(seconds), 4))
+    for name, (seconds, meanwhile) in (("FedAvg", theirs), ("FedCompetitors", ours)):
+        middle, least = statistics.median(seconds), min(seconds)
+        print(f"{name}: {middle:.4f} s a round ({least:.4f}), {meanwhile:.4f} s while nodes work")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""Whole rounds over TLS on one machine, with FedCompetitors and with Flower's FedAvg, in turns.
+
+The same nodes, models of the same size, hardly any training, one exchange a round on both sides. A
+round is from one message of training to the next, all that strategy, link, network and nodes do.
+
+    python bench/peers/flower/rounds.py [--save DIR] [--nodes 5] [--parameters 1000000]
+"""
+
+import argparse
+import csv
+import json
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+import flwr
+from fedcompetitors.flower import LocalDeployment
+
+HERE = Path(__file__).parent
+
+
+def command(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(line.split(": ")[1] for line in lines if line.startswith("model name"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--save", type=Path, help="a folder for flower-rounds.csv")
+    parser.add_argument("--nodes", type=int, default=5)
+    parser.add_argument("--parameters", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--turns", type=int, default=2)
+    arguments = parser.parse_args()
+    names = [f"n{at}" for at in range(1, arguments.nodes + 1)]
+    what = f"Flower round, {arguments.nodes} nodes, {arguments.parameters} parameters"
+    sides = {"ours": "fedcompetitors", "FedAvg": "fedavg"}
+    rows: list[tuple[str, str, int, float]] = []
+    with tempfile.TemporaryDirectory() as folder, LocalDeployment(folder) as local:
+        for name in names:
+            local.add_node(name)
+        local.wait_for_nodes(names)
+        for turn in range(arguments.turns):
+            for side, strategy in sides.items():
+                times = Path(folder) / f"{strategy}-{turn}.json"
+                run = local.submit(
+                    HERE / "app",
+                    {
+                        "strategy": strategy,
+                        "participants": ",".join(names),
+                        "parameters": arguments.parameters,
+                        "rounds": arguments.rounds,
+                        "run-dir": str(Path(folder) / f"run-{turn}"),
+                        "times": str(times),
+                    },
+                )
+                local.wait(run)
+                began = json.loads(times.read_text())
+                # The first round pays for whatever is done once.
+                taken = [b - a for a, b in zip(began[1:], began[2:], strict=False)]
+                print(side, [round(one, 2) for one in taken], flush=True)
+                rows += [(what, side, len(rows) + at, one) for at, one in enumerate(taken)]
+    for side in sides:
+        print(f"{side}: {statistics.median(row[3] for row in rows if row[1] == side):.2f} s")
+    if arguments.save:
+        arguments.save.mkdir(parents=True, exist_ok=True)
+        with open(arguments.save / "flower-rounds.csv", "w", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(("what", "side", "turn", "seconds"))
+            table.writerows(rows)
+        told = {
+            "command": f"python bench/peers/flower/rounds.py --nodes {arguments.nodes} "
+            f"--parameters {arguments.parameters} --rounds {arguments.rounds} "
+            f"--turns {arguments.turns}",
+            "commit": command("git", "describe", "--always", "--dirty"),
+            "Flower": flwr.__version__,
+            "processor": processor(),
+            "threads": "2",
+        }
+        lines = "".join(f"{name}: {value}\n" for name, value in told.items())
+        (arguments.save / "flower-rounds.txt").write_text(lines)
+
+
+if __name__ == "__main__":
+    main()
