@@ -176,14 +176,7 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<S
 /// colour the terminal, break a line or pass for another; so is the backslash, so that
 /// an escape cannot be feigned.
 pub fn shown(name: &str) -> Cow<'_, str> {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(
-                c,
-                '\\' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            )
-            || matches!(c, '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
+    let hidden = |c: char| c == '\\' || is_hidden(c);
     let too_long = name.len() > LONGEST_SHOWN && name.chars().count() > LONGEST_SHOWN;
     if !too_long && !name.contains(hidden) {
         return Cow::Borrowed(name);
@@ -200,6 +193,14 @@ pub fn shown(name: &str) -> Cow<'_, str> {
         text.push('…');
     }
     Cow::Owned(text)
+}
+
+/// Is this a character that can pretend something in a text: a control character, a mark that
+/// turns the writing direction, or a space of no width?
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Characters of a name that are shown; a file that is no table may be one long name.

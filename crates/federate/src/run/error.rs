@@ -109,6 +109,15 @@ impl RunError {
         Self::File(Box::new(FileError { path: path.to_owned(), line: None, problem }))
     }
 
+    /// What is wrong with a record, without its path, for whoever knows which one it is.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Damaged { what, .. } => what.clone(),
+            Self::Store { error, .. } => error.to_string(),
+            error => error.to_string(),
+        }
+    }
+
     /// What can be done about it.
     pub fn hint(&self) -> String {
         match self {

@@ -19,6 +19,12 @@ const METRICS: &str = "
     JOIN participants ON participants.id = participant
     ORDER BY training, metrics.round, metrics.participant, split, metric";
 
+/// Who says that it competes with whom, as `verify` reads it.
+const COMPETING: &str = "
+    SELECT a.name AS a, b.name AS b FROM competing
+    JOIN participants AS a ON a.id = competing.a JOIN participants AS b ON b.id = competing.b
+    ORDER BY a.id, b.id";
+
 /// Every table that is exported, with its query.
 const TABLES: [(&str, &str); 14] = [
     (
@@ -115,8 +121,8 @@ pub fn write_metrics(folder: &Path, writer: &mut dyn Write) -> Result<io::Result
     write(&store, METRICS, writer)
 }
 
-/// Writes every table of a run as CSV into a folder, and the federation file with every
-/// default written out.
+/// Writes every table of a run as CSV into a folder, the federation file with every default
+/// written out, and in a folder `proof` what `verify` reads.
 ///
 /// # Errors
 /// If the run cannot be read or was changed, or something cannot be written.
@@ -130,9 +136,83 @@ pub fn export(folder: &Path, into: &Path) -> Result<(), RunError> {
         write(&store, query, &mut table)?.map_err(|error| RunError::unwritable(&path, error))?;
         atomically(&path, |writer| writer.write_all(&table))?;
     }
+    proof(&store, &into.join("proof"))?;
     let federation = store.said("federation")?.unwrap_or_default();
     atomically(&into.join("federation.toml"), |writer| writer.write_all(federation.as_bytes()))?;
     Ok(())
+}
+
+/// What `verify` reads: who competes, the plan of the first training (the federation's own
+/// method with its first seed, whose models have files) and its certificate.
+fn proof(store: &Store, into: &Path) -> Result<(), RunError> {
+    let trainings: Vec<(i64, Proven)> = store.rows(
+        "SELECT id, policy, welfare, upper_bound, certificate FROM trainings
+         WHERE certificate <> '' AND welfare IS NOT NULL ORDER BY id LIMIT 1",
+        [],
+        |row| {
+            let (policy, welfare, upper_bound) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((row.get(0)?, Proven { policy, welfare, upper_bound, certificate: row.get(4)? }))
+        },
+    )?;
+    let Some((id, proven)) = trainings.into_iter().next() else {
+        return Ok(());
+    };
+    let plan = match store.last_plan(id)? {
+        Some(plan) => plan,
+        None => proven.plan(store, id)?,
+    };
+    make_folder(into)?;
+    let mut competing = Vec::new();
+    let path = into.join("competing.csv");
+    write(store, COMPETING, &mut competing)?.map_err(|error| RunError::unwritable(&path, error))?;
+    for (name, text) in [
+        ("competing.csv", &*competing),
+        ("plan.json", plan.as_bytes()),
+        ("certificate.json", proven.certificate.as_bytes()),
+    ] {
+        atomically(&into.join(name), |writer| writer.write_all(text))?;
+    }
+    Ok(())
+}
+
+/// A training with a proof.
+struct Proven {
+    policy: String,
+    welfare: f64,
+    upper_bound: f64,
+    certificate: String,
+}
+
+impl Proven {
+    /// The text of the plan's file, where only its edges are kept.
+    fn plan(&self, store: &Store, training: i64) -> Result<String, RunError> {
+        let names: Vec<String> =
+            store.rows("SELECT name FROM participants ORDER BY id", [], |row| row.get(0))?;
+        let usage = store.rows(
+            "SELECT helper.name, helped.name, ifnull(benefit, 0.0) FROM usage
+             JOIN trainings ON trainings.id = training
+             JOIN participants AS helper ON helper.id = usage.helper
+             JOIN participants AS helped ON helped.id = usage.helped
+             LEFT JOIN benefits ON benefits.seed = trainings.seed
+              AND benefits.estimator = trainings.estimator
+              AND benefits.helper = usage.helper AND benefits.helped = usage.helped
+             WHERE training = ? ORDER BY usage.helped, usage.helper",
+            [training],
+            |row| {
+                let (from, to): (String, String) = (row.get(0)?, row.get(1)?);
+                Ok(serde_json::json!({ "from": from, "to": to, "benefit": row.get::<_, f64>(2)? }))
+            },
+        )?;
+        let plan = serde_json::json!({
+            "format": "fedcompetitors-plan/1",
+            "policy": self.policy,
+            "participants": names,
+            "usage": usage,
+            "welfare": self.welfare,
+            "upper_bound": self.upper_bound,
+        });
+        Ok(format!("{plan:#}\n"))
+    }
 }
 
 fn write(store: &Store, query: &str, writer: &mut dyn Write) -> Result<io::Result<()>, RunError> {

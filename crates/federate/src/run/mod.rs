@@ -12,6 +12,7 @@ mod export;
 mod methods;
 mod models;
 mod prepare;
+mod record;
 mod store;
 mod summary;
 mod training;
@@ -33,6 +34,7 @@ pub use error::RunError;
 pub use export::{export, write_metrics};
 pub use models::{ModelFile, read_model};
 pub use prepare::{Learning, Prepared, Source};
+pub use record::{Curve, LedgerLine, PlanStep, Record, record};
 pub use store::{PlanFigures, Stop, is_at_work};
 pub use summary::{Cell, IncidentLine, MethodSummary, ParticipantSummary, Summary, summary};
 

@@ -126,6 +126,20 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens a run directory to read whatever can be read of it, with what is wrong with it.
+    pub fn read_what_can_be(folder: &Path) -> Result<(Self, Option<String>), RunError> {
+        match Self::read(folder) {
+            Ok(store) => Ok((store, None)),
+            Err(RunError::Damaged { path, what }) => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let connection = Connection::open_with_flags(&path, flags)
+                    .map_err(|error| stored(&path, error))?;
+                Ok((Self { path, connection, _lock: None }, Some(what)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Gets ready to write beside readers. Not before it is known that the run goes on: one
     /// that is complete stays the one plain file that it is.
     pub fn go_on(&self) -> Result<(), RunError> {

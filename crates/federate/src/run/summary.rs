@@ -16,7 +16,7 @@ const STATUSES: [&str; 3] = ["running", "complete", "complete with incidents"];
 const STOPPED: &str = "stopped by the guard";
 
 /// What came out of a run so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// What the federation is called.
     pub name: String,
@@ -94,6 +94,8 @@ pub struct Cell {
     pub parts: Vec<(usize, f32)>,
     /// Its file in the run directory, where it has one.
     pub file: Option<String>,
+    /// The SHA-256 of its parameters.
+    pub hash: String,
 }
 
 /// Somebody who was missing or whose parcels were refused, from one round to another.
@@ -119,9 +121,8 @@ pub fn summary(folder: &Path) -> Result<Summary, RunError> {
     of(&Store::read(folder)?)
 }
 
-/// Everything that is counted by participant is looked at here: whoever shows a summary need
-/// not fear a damaged record.
-fn of(store: &Store) -> Result<Summary, RunError> {
+/// Everybody, with their competitors by name.
+pub fn participants(store: &Store) -> Result<Vec<ParticipantSummary>, RunError> {
     let people: Vec<(usize, String, String, usize)> = store.rows(
         "SELECT id, name, source, samples FROM participants ORDER BY id",
         [],
@@ -149,6 +150,14 @@ fn of(store: &Store) -> Result<Summary, RunError> {
             competitors: others.into_iter().map(|other| people[other].1.clone()).collect(),
         })
         .collect();
+    Ok(participants)
+}
+
+/// Everything that is counted by participant is looked at here: whoever shows a summary need
+/// not fear a damaged record.
+pub fn of(store: &Store) -> Result<Summary, RunError> {
+    let participants = participants(store)?;
+    let known = Known { store, count: participants.len() };
     let trainings = store.trainings()?;
     let mut methods: Vec<MethodSummary> = Vec::new();
     let mut seeds = Vec::new();
@@ -200,14 +209,14 @@ fn of(store: &Store) -> Result<Summary, RunError> {
 }
 
 /// Those who take part: the first so many numbers.
-struct Known<'a> {
-    store: &'a Store,
-    count: usize,
+pub struct Known<'a> {
+    pub store: &'a Store,
+    pub count: usize,
 }
 
 impl Known<'_> {
     /// Are all of these participants?
-    fn all(&self, ids: impl IntoIterator<Item = usize>) -> Result<(), RunError> {
+    pub fn all(&self, ids: impl IntoIterator<Item = usize>) -> Result<(), RunError> {
         match ids.into_iter().find(|&id| id >= self.count) {
             None => Ok(()),
             Some(id) => Err(self.store.damaged(format!("there is no participant {id}"))),
@@ -294,7 +303,8 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<MethodSumma
 
 fn cells(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Cell>, RunError> {
     let rows = known.store.rows(
-        "SELECT models.participant, test.value, models.provenance, models.parts, models.file
+        "SELECT models.participant, test.value, models.provenance, models.parts, models.file,
+                models.hash
          FROM models LEFT JOIN metrics AS test
            ON test.training = models.training AND test.participant = models.participant
           AND test.split = 'test' AND test.round = ?2
@@ -303,7 +313,8 @@ fn cells(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Cell>, RunE
         (training.id, training.rounds),
         |row| {
             let texts: (String, String) = (row.get(2)?, row.get(3)?);
-            Ok((row.get(0)?, row.get(1)?, texts, row.get(4)?))
+            let kept: (Option<String>, String) = (row.get(4)?, row.get(5)?);
+            Ok((row.get(0)?, row.get(1)?, texts, kept))
         },
     )?;
     if !rows.iter().map(|row: &(usize, _, _, _)| row.0).eq(0..known.count) {
@@ -312,11 +323,11 @@ fn cells(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Cell>, RunE
         return Err(known.store.damaged(what));
     }
     rows.into_iter()
-        .map(|(_, test, (provenance, parts), file)| {
+        .map(|(_, test, (provenance, parts), (file, hash))| {
             let provenance: Vec<usize> = known.json(&provenance)?;
             let parts: Vec<(usize, f32)> = known.json(&parts)?;
             known.all(provenance.iter().copied().chain(parts.iter().map(|part| part.0)))?;
-            Ok(Cell { test, provenance, parts, file })
+            Ok(Cell { test, provenance, parts, file, hash })
         })
         .collect()
 }
