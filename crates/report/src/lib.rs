@@ -10,6 +10,7 @@ mod comparison;
 mod data;
 mod experiment;
 mod explain;
+pub mod html;
 mod numbers;
 mod plan;
 mod proof;

@@ -89,7 +89,7 @@ pub struct RunMethod {
 }
 
 /// The name of the method that all are compared with.
-const LOCAL: &str = "local";
+pub(crate) const LOCAL: &str = "local";
 
 /// Collaborators that are named in a terminal before the rest is only counted.
 const NAMED: usize = 3;
@@ -98,7 +98,7 @@ const NAMED: usize = 3;
 const LIST_WIDTH: usize = 28;
 
 /// Mean and deviation of some numbers.
-fn spread(values: &[f64]) -> Option<(f64, f64)> {
+pub(crate) fn spread(values: &[f64]) -> Option<(f64, f64)> {
     if values.is_empty() {
         return None;
     }
@@ -110,7 +110,7 @@ fn spread(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// A figure, with its spread where there are several seeds.
-fn shown_spread(found: Option<(f64, f64)>, seeds: usize) -> String {
+pub(crate) fn shown_spread(found: Option<(f64, f64)>, seeds: usize) -> String {
     match found {
         None => "–".into(),
         Some((mean, _)) if seeds < 2 => format!("{mean:.3}"),
@@ -118,7 +118,7 @@ fn shown_spread(found: Option<(f64, f64)>, seeds: usize) -> String {
     }
 }
 
-fn shown_gain(found: Option<(f64, f64)>, seeds: usize) -> String {
+pub(crate) fn shown_gain(found: Option<(f64, f64)>, seeds: usize) -> String {
     match found {
         None => "–".into(),
         Some((mean, _)) if seeds < 2 => signed(mean),
@@ -134,7 +134,7 @@ fn signed(gain: f64) -> String {
 
 impl RunMethod {
     /// A participant's figures over the seeds.
-    fn of(&self, participant: usize) -> Vec<f64> {
+    pub(crate) fn of(&self, participant: usize) -> Vec<f64> {
         self.cells.iter().filter_map(|cells| cells[participant]).collect()
     }
 
@@ -149,16 +149,16 @@ impl RunMethod {
 }
 
 impl RunReport {
-    fn local(&self) -> Option<&RunMethod> {
+    pub(crate) fn local(&self) -> Option<&RunMethod> {
         self.methods.iter().find(|method| method.name == LOCAL)
     }
 
-    fn seeds(&self) -> usize {
+    pub(crate) fn seeds(&self) -> usize {
         self.methods.iter().map(|method| method.cells.len()).max().unwrap_or(0)
     }
 
     /// What a participant gains over Local with a method, seed by seed.
-    fn gains(&self, method: &RunMethod, participant: usize) -> Vec<f64> {
+    pub(crate) fn gains(&self, method: &RunMethod, participant: usize) -> Vec<f64> {
         let Some(local) = self.local() else {
             return Vec::new();
         };
@@ -182,7 +182,7 @@ impl RunReport {
     }
 
     /// What the figures are.
-    fn legend(&self) -> String {
+    pub(crate) fn legend(&self) -> String {
         let better = if self.more_is_better { "more" } else { "less" };
         let seeds = match self.seeds() {
             0 | 1 => "",
@@ -217,7 +217,7 @@ impl RunReport {
             .collect()
     }
 
-    fn comparison(&self) -> Vec<Vec<String>> {
+    pub(crate) fn comparison(&self) -> Vec<Vec<String>> {
         let seeds = self.seeds();
         self.methods
             .iter()
@@ -375,7 +375,7 @@ impl RunReport {
 }
 
 /// A gain below which nobody is said to be better or worse off.
-const LITTLE: f64 = 0.005;
+pub(crate) const LITTLE: f64 = 0.005;
 
 fn table(text: &mut String, headings: &[&str], rows: &[Vec<String>]) {
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
@@ -393,7 +393,7 @@ fn table(text: &mut String, headings: &[&str], rows: &[Vec<String>]) {
 }
 
 /// Bytes as people read them.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0 => "–".into(),
         1..1_000 => format!("{bytes} B"),

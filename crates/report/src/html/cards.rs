@@ -1,0 +1,260 @@
+//! A card for each participant: what it gains, from whom it learned, whose data never came
+//! near it, and its model.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use super::{
+    View,
+    graphs::has_nodes,
+    text::{at, name, names, said},
+};
+use crate::{
+    plural,
+    run::{LITTLE, shown_gain, shown_spread, spread},
+};
+
+/// Collaborators that are drawn before the rest is listed.
+const DRAWN: usize = 8;
+
+/// Names that are listed before the rest is folded away.
+const LISTED: usize = 12;
+
+/// The section.
+pub fn section(view: &View) -> Markup {
+    let gains = gains(view);
+    let widest = gains
+        .iter()
+        .flatten()
+        .map(|(mean, deviation)| mean.abs() + deviation)
+        .filter(|reach| reach.is_finite())
+        .fold(2.0 * LITTLE, f64::max);
+    let is_open = has_nodes(view);
+    html! {
+        @if let Some(why) = view.why_no_gain() {
+            p.note { "No gain is shown: " (why) "." }
+        } @else {
+            p.note {
+                "Gain: how much better its model is on its own test data than one that it trains alone ("
+                (said(&view.run.metric)) @if view.run.seeds() > 1 { ", mean ± deviation over the seeds" }
+                "). Within ±" (LITTLE) " nobody is called better or worse off."
+            }
+        }
+        div.cards {
+            @for (participant, gain) in gains.iter().enumerate() {
+                (card(view, participant, *gain, widest, is_open))
+            }
+        }
+    }
+}
+
+/// Everybody's gain with the federation's own method: mean and deviation.
+pub fn gains(view: &View) -> Vec<Option<(f64, f64)>> {
+    let own = view.run.methods.first();
+    let gain = |at: usize| own.and_then(|method| spread(&view.run.gains(method, at)));
+    (0..view.count()).map(gain).collect()
+}
+
+/// How somebody fares: a word for it, and its class.
+pub fn verdict(gain: f64) -> (&'static str, &'static str) {
+    if gain > LITTLE {
+        ("better off", "better")
+    } else if gain < -LITTLE {
+        ("worse off", "worse")
+    } else {
+        ("about the same", "same")
+    }
+}
+
+fn card(
+    view: &View,
+    participant: usize,
+    gain: Option<(f64, f64)>,
+    widest: f64,
+    is_open: bool,
+) -> Markup {
+    let one = &view.run.participants[participant];
+    let seeds = view.run.seeds();
+    let (own, local) = (view.run.methods.first(), view.run.local());
+    let figure = |method: Option<&crate::RunMethod>| {
+        method.and_then(|method| spread(&method.of(participant)))
+    };
+    let (with, alone) = (figure(own), figure(local));
+    html! {
+        details.card id=(format!("participant-{}", participant + 1)) open[is_open] {
+            summary {
+                h3 { (name(&one.name)) }
+                @if let Some((mean, _)) = gain {
+                    @let (word, class) = verdict(mean);
+                    span class=(format!("gain {class}")) { (shown_gain(gain, seeds)) " " small { (word) } }
+                }
+            }
+            @if gain.is_some() { (interval(gain, widest)) }
+            dl {
+                @if with.is_some() {
+                    div {
+                        dt { (said(&view.run.metric)) }
+                        dd {
+                            @if alone.is_some() && local.map(|method| &method.name) != own.map(|method| &method.name) {
+                                span.quiet { "alone " } (shown_spread(alone, seeds)) span.quiet { " → with others " }
+                            }
+                            (shown_spread(with, seeds))
+                        }
+                    }
+                }
+                div {
+                    dt { "Samples" }
+                    dd { (super::text::count(one.samples as u64)) }
+                }
+                div {
+                    dt { "Learned from" }
+                    dd { (collaborators(view, participant)) }
+                }
+                (never(view, participant))
+                (model(view, participant))
+            }
+        }
+    }
+}
+
+/// Mean and deviation of a gain as a dot on a line; nothing is in the middle.
+fn interval(gain: Option<(f64, f64)>, widest: f64) -> Markup {
+    let Some((mean, deviation)) = gain.filter(|gain| gain.0.is_finite() && gain.1.is_finite())
+    else {
+        return html! {};
+    };
+    let x = |value: f64| at(100.0 + 94.0 * (value / widest).clamp(-1.0, 1.0));
+    let (word, class) = verdict(mean);
+    let label = format!("gain {}, {word}", shown_gain(gain, 2));
+    html! {
+        svg.interval.(class) viewBox="0 0 200 22" role="img" aria-label=(label) {
+            title { (label) }
+            path.axis d="M2 11H198" {}
+            path.zero d="M100 3V19" {}
+            path.reach d=(format!("M{} 11H{}", x(mean - deviation), x(mean + deviation))) {}
+            circle cx=(x(mean)) cy="11" r="4.5" {}
+        }
+    }
+}
+
+/// From whom a participant has learned, with the part of each.
+fn collaborators(view: &View, participant: usize) -> Markup {
+    let one = &view.run.participants[participant];
+    let mut parts: Vec<&(String, f32)> =
+        one.learned_from.iter().filter(|(other, _)| *other != one.name).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if parts.is_empty() {
+        return html! {
+            @if view.models.is_empty() { "nothing is known yet" }
+            @else if one.was_offered { "nobody: its own validation data preferred its own model" }
+            @else { "nobody" }
+        };
+    }
+    let own = one.learned_from.iter().filter(|(other, _)| *other == one.name);
+    let (drawn, rest) = parts.split_at(parts.len().min(DRAWN));
+    html! {
+        ul.parts {
+            @for (other, part) in drawn {
+                li { (bar(*part)) span.part { (format!("{part:.2}")) } " " (name(other)) }
+            }
+            @for (_, part) in own {
+                li.own { (bar(*part)) span.part { (format!("{part:.2}")) } " its own" }
+            }
+        }
+        @if !rest.is_empty() {
+            details {
+                summary { "and " (plural(rest.len(), "other", "others")) }
+                p {
+                    @for (place, (other, part)) in rest.iter().enumerate() {
+                        @if place > 0 { ", " }
+                        (name(other)) " " (format!("{part:.2}"))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn bar(part: f32) -> Markup {
+    let width = at(100.0 * f64::from(part).clamp(0.0, 1.0));
+    html! {
+        svg.bar viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+            rect.ground width="100" height="8" {}
+            rect.filled width=(width) height="8" {}
+        }
+    }
+}
+
+/// Whose data never came near a participant's model.
+fn never(view: &View, participant: usize) -> Markup {
+    let rivals: BTreeSet<usize> = view
+        .competing
+        .iter()
+        .filter_map(|&(a, b, _)| match participant {
+            one if one == a => Some(b),
+            one if one == b => Some(a),
+            _ => None,
+        })
+        .collect();
+    let carries: Option<BTreeSet<usize>> =
+        view.models.get(participant).map(|model| model.carries.iter().copied().collect());
+    let has = |other: &usize| carries.as_ref().is_some_and(|carries| carries.contains(other));
+    let (touched, apart): (Vec<usize>, Vec<usize>) = rivals.iter().partition(|other| has(other));
+    let others: Vec<usize> = (0..view.count())
+        .filter(|other| *other != participant && !rivals.contains(other) && !has(other))
+        .collect();
+    let near: Vec<usize> = (0..view.count())
+        .filter(|other| *other == participant || (!rivals.contains(other) && has(other)))
+        .collect();
+    let list = |all: &[usize]| names(all.iter().map(|&other| view.name(other)));
+    html! {
+        @if !touched.is_empty() {
+            div.alarm {
+                dt { "Carries data of a competitor" }
+                dd { (list(&touched)) "; see the plan's changes and the audit" }
+            }
+        }
+        div {
+            dt { "Competitors" }
+            dd {
+                @if rivals.is_empty() { "none" }
+                @else if carries.is_none() { (list(&apart)) }
+                @else if !apart.is_empty() { (list(&apart)) span.quiet {
+                    @if view.is_sound() { ": nothing of theirs is in its model" } @else { ": by the record, nothing of theirs is in its model" }
+                } }
+            }
+        }
+        @if carries.is_some() && !others.is_empty() {
+            div {
+                dt { "Also not in its model" }
+                dd {
+                    @if others.len() <= LISTED { (list(&others)) } @else {
+                        details {
+                            summary { (plural(others.len(), "participant", "participants")) }
+                            // Whichever list is shorter: there is one on every card.
+                            @if others.len() <= near.len() { p { (list(&others)) } } @else {
+                                p { "Everybody but its competitors and " (list(&near)) "." }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn model(view: &View, participant: usize) -> Markup {
+    let Some(model) = view.models.get(participant) else {
+        return html! {};
+    };
+    html! {
+        div {
+            dt { "Model" }
+            dd {
+                @if let Some(file) = &model.file { code { (said(file)) } br; }
+                span.hash { "SHA-256 " code { (said(&model.hash)) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The three graphs side by side: who competes, who would help whom, who learns from whom.
+//!
+//! Few participants are drawn as nodes and edges, many as matrices; everybody is at the same
+//! place in all three. Every mark has a name that pointers show and screen readers read, and a
+//! table says the same in words.
+
+use std::collections::BTreeSet;
+
+use fedcompetitors_graphs::shown;
+use maud::{Markup, html};
+
+use super::{
+    View,
+    layout::{COLUMNS, FONT, HEIGHT, MOST_NODES, Place, WIDTH, places},
+    matrix::{self, Cell},
+    order::order,
+    text::{at, name, names, short},
+};
+use crate::{number, plural};
+
+/// One of the three graphs.
+pub struct Graph {
+    /// Part of the ids of what is drawn.
+    id: &'static str,
+    title: &'static str,
+    /// What the marks mean.
+    legend: Markup,
+    edges: Vec<Edge>,
+    is_directed: bool,
+}
+
+/// One edge of it.
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    /// How strong it is, from 0 to 1.
+    pub strength: f64,
+    /// Is it something that did not come to be?
+    pub is_refused: bool,
+    /// What it says, in words.
+    pub label: String,
+}
+
+/// The section.
+pub fn section(view: &View) -> Markup {
+    if view.is_lost(&view.run.participants) {
+        return html! { p { "Who takes part cannot be read." } };
+    }
+    let graphs = [competing(view), benefit(view), usage(view)];
+    let is_small = has_nodes(view);
+    let shown_order = if is_small { Vec::new() } else { matrix_order(view) };
+    html! {
+        div.graphs {
+            @for graph in &graphs {
+                figure.graph id=(format!("graph-{}", graph.id)) {
+                    figcaption {
+                        h3 { (graph.title) }
+                        p.legend { (graph.legend) }
+                    }
+                    @if is_small { (nodes(view, graph)) } @else {
+                        (matrix::drawing(view, graph.title, graph.id, &cells(graph), &shown_order))
+                    }
+                }
+            }
+        }
+        @if !is_small {
+            p.note {
+                "A row is who helps, a column who is helped; both are in the same order in all three, those who learn from the same ones together, so that groups show as blocks. Between competitors it is the same both ways."
+            }
+        }
+        details {
+            summary { "The same as a table" }
+            (table(view, &shown_order))
+        }
+    }
+}
+
+/// Those who learn from the same participants together; before there is a plan, those whom the
+/// same ones would help.
+fn matrix_order(view: &View) -> Vec<usize> {
+    if view.usage.is_empty() {
+        order(view.count(), view.benefit.iter().map(|&(from, to, _)| (from, to)))
+    } else {
+        order(view.count(), view.usage.iter().copied())
+    }
+}
+
+fn cells(graph: &Graph) -> Vec<Cell<'_>> {
+    let cell = |edge: &'_ Edge, row, column| Cell { row, column, level: level(edge), label: "" };
+    let mut cells: Vec<Cell<'_>> = Vec::with_capacity(graph.edges.len());
+    for edge in &graph.edges {
+        cells.push(Cell { label: &edge.label, ..cell(edge, edge.from, edge.to) });
+        if !graph.is_directed {
+            cells.push(Cell { label: &edge.label, ..cell(edge, edge.to, edge.from) });
+        }
+    }
+    cells
+}
+
+fn level(edge: &Edge) -> usize {
+    match edge {
+        Edge { is_refused: true, .. } => 0,
+        Edge { strength, .. } if *strength < 0.34 => 1,
+        Edge { strength, .. } if *strength < 0.67 => 2,
+        _ => 3,
+    }
+}
+
+fn competing(view: &View) -> Graph {
+    let edges = view.competing.iter().map(|&(a, b, since)| {
+        let late = if since > 0 { format!(", since round {since}") } else { String::new() };
+        let label = format!("{} and {} compete{late}", shown(view.name(a)), shown(view.name(b)));
+        Edge { from: a, to: b, strength: 1.0, is_refused: false, label }
+    });
+    let pairs = plural(view.competing.len(), "pair", "pairs");
+    Graph {
+        id: "competing",
+        title: "Who competes",
+        legend: html! { (key("competing", false)) " " (pairs) ", never to learn from each other" },
+        edges: edges.collect(),
+        is_directed: false,
+    }
+}
+
+fn benefit(view: &View) -> Graph {
+    let used: BTreeSet<(usize, usize)> = view.usage.iter().copied().collect();
+    let most = view.benefit.iter().map(|edge| edge.2).filter(|value| value.is_finite());
+    let most = most.fold(f64::MIN_POSITIVE, f64::max);
+    let edges = view.benefit.iter().map(|&(from, to, value)| {
+        let is_refused = !view.usage.is_empty() && !used.contains(&(from, to));
+        let label = format!(
+            "{} would help {} ({}){}",
+            shown(view.name(from)),
+            shown(view.name(to)),
+            number(value),
+            if is_refused { ", and is not used" } else { "" }
+        );
+        let strength = if value.is_finite() { (value / most).clamp(0.0, 1.0) } else { 1.0 };
+        Edge { from, to, strength, is_refused, label }
+    });
+    Graph {
+        id: "benefit",
+        title: "Who would help whom",
+        legend: html! {
+            @if view.is_lost(&view.benefit) { "cannot be read" }
+            @else if view.benefit.is_empty() { "nothing was estimated" } @else {
+                (key("benefit", false)) " and used "
+                (key("benefit", true)) " but refused; "
+                (if has_nodes(view) { "wider is more" } else { "darker is more" })
+            }
+        },
+        edges: edges.collect(),
+        is_directed: true,
+    }
+}
+
+fn usage(view: &View) -> Graph {
+    let part = |helper: usize, helped: usize| {
+        let parts = &view.run.participants[helped].learned_from;
+        parts.iter().find(|(name, _)| name == view.name(helper)).map(|found| found.1)
+    };
+    let edges = view.usage.iter().map(|&(from, to)| {
+        let part = part(from, to);
+        let how = match part {
+            Some(part) => format!(" (part {part:.2})"),
+            None => String::new(),
+        };
+        let label = format!("{} learns from {}{how}", shown(view.name(to)), shown(view.name(from)));
+        let strength = part.map_or(0.5, f64::from);
+        Edge { from, to, strength, is_refused: false, label }
+    });
+    Graph {
+        id: "usage",
+        title: "Who learns from whom",
+        legend: html! {
+            @if view.is_lost(&view.usage) { "cannot be read" }
+            @else if view.usage.is_empty() { "nobody learns from anybody" } @else {
+                (key("usage", false)) " "
+                (plural(view.usage.len(), "edge", "edges")) ", the way that data takes"
+            }
+        },
+        edges: edges.collect(),
+        is_directed: true,
+    }
+}
+
+/// What a mark looks like. It is for the eye: the words beside it say the same.
+fn key(kind: &str, is_refused: bool) -> Markup {
+    let refused = if is_refused { " refused" } else { "" };
+    html! {
+        svg.key viewBox="0 0 28 10" aria-hidden="true" {
+            g class=(format!("edge {kind}{refused}")) { path.line d="M1 5H27" stroke-width="2.5" {} }
+        }
+    }
+}
+
+fn nodes(view: &View, graph: &Graph) -> Markup {
+    let places = places(view.count());
+    let label = format!("{}: {}", graph.title, plural(graph.edges.len(), "edge", "edges"));
+    // What is drawn later lies above: what came to be, and what is strong.
+    let mut edges: Vec<&Edge> = graph.edges.iter().collect();
+    edges.sort_by(|a, b| {
+        (!a.is_refused).cmp(&!b.is_refused).then(a.strength.total_cmp(&b.strength))
+    });
+    html! {
+        svg.nodes viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="group" aria-label=(label) {
+            @for edge in edges {
+                (self::edge(graph, edge, &places))
+            }
+            @for (participant, place) in places.iter().enumerate() {
+                @let name = view.name(participant);
+                g.node role="img" aria-label=(shown(name)) {
+                    title { (shown(name)) }
+                    circle cx=(at(place.x)) cy=(at(place.y)) r="5" {}
+                    text x=(at(place.label_x())) y=(at(place.y)) dy="0.34em" font-size=(FONT)
+                        text-anchor=(if place.is_right { "start" } else { "end" }) {
+                        (short(name, COLUMNS))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// From a node's middle to where edges begin and end.
+const AROUND: f64 = 7.0;
+
+fn edge(graph: &Graph, edge: &Edge, places: &[Place]) -> Markup {
+    let (from, to) = (places[edge.from], places[edge.to]);
+    let width = if edge.is_refused { "1.2".into() } else { at(1.0 + 2.5 * edge.strength) };
+    let refused = if edge.is_refused { " refused" } else { "" };
+    let (line, tip) = if graph.is_directed { bent(&from, &to) } else { straight(&from, &to) };
+    html! {
+        g class=(format!("edge {}{refused}", graph.id)) role="img" aria-label=(edge.label) {
+            title { (edge.label) }
+            path.line d=(line) stroke-width=(width) {}
+            @if let Some(tip) = tip { path.tip d=(tip) {} }
+        }
+    }
+}
+
+fn straight(from: &Place, to: &Place) -> (String, Option<String>) {
+    (format!("M{} {}L{} {}", at(from.x), at(from.y), at(to.x), at(to.y)), None)
+}
+
+/// Bent to the left of its way, so that there and back are two lines; with a tip at its end.
+fn bent(from: &Place, to: &Place) -> (String, Option<String>) {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
+    let length = dx.hypot(dy).max(1.0);
+    let bend = 0.14;
+    let (cx, cy) =
+        (f64::midpoint(from.x, to.x) + bend * dy, f64::midpoint(from.y, to.y) - bend * dx);
+    let toward = |x: f64, y: f64, by: f64| {
+        let (dx, dy) = (cx - x, cy - y);
+        let length = dx.hypot(dy).max(1.0);
+        (x + by * dx / length, y + by * dy / length)
+    };
+    let around = AROUND.min(length / 4.0);
+    let (sx, sy) = toward(from.x, from.y, around);
+    let (ex, ey) = toward(to.x, to.y, around);
+    let (bx, by) = toward(to.x, to.y, around + 8.0);
+    let (px, py) = ((by - ey) * 0.45, (ex - bx) * 0.45);
+    let line = format!("M{} {}Q{} {} {} {}", at(sx), at(sy), at(cx), at(cy), at(bx), at(by));
+    let tip = format!(
+        "M{} {}L{} {}L{} {}Z",
+        at(ex),
+        at(ey),
+        at(bx + px),
+        at(by + py),
+        at(bx - px),
+        at(by - py)
+    );
+    (line, Some(tip))
+}
+
+/// What the graphs show, in words.
+fn table(view: &View, shown_order: &[usize]) -> Markup {
+    let count = view.count();
+    let (mut rivals, mut helpers, mut from) =
+        (vec![Vec::new(); count], vec![Vec::new(); count], vec![Vec::new(); count]);
+    for &(a, b, _) in &view.competing {
+        rivals[a].push(b);
+        rivals[b].push(a);
+    }
+    view.benefit.iter().for_each(|&(helper, helped, value)| helpers[helped].push((helper, value)));
+    view.usage.iter().for_each(|&(helper, helped)| from[helped].push(helper));
+    let list = |all: &[usize]| {
+        html! { @if all.is_empty() { "nobody" } @else { (names(all.iter().map(|&one| view.name(one)))) } }
+    };
+    let listed: Vec<usize> = (0..count).collect();
+    let rows = if shown_order.is_empty() { &listed } else { shown_order };
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="The three graphs as a table" {
+            table {
+                thead { tr {
+                    th scope="col" { "participant" }
+                    th scope="col" { "competes with" }
+                    th scope="col" { "would be helped by" }
+                    th scope="col" { "learns from" }
+                } }
+                tbody {
+                    @for &one in rows {
+                        tr {
+                            th scope="row" { (name(view.name(one))) }
+                            td { (list(&rivals[one])) }
+                            td {
+                                @if helpers[one].is_empty() { "nobody" }
+                                @for (place, (helper, value)) in helpers[one].iter().enumerate() {
+                                    @if place > 0 { ", " }
+                                    (name(view.name(*helper))) " " (number(*value))
+                                }
+                            }
+                            td { (list(&from[one])) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Is this federation drawn with nodes?
+pub fn has_nodes(view: &View) -> bool {
+    view.count() <= MOST_NODES
+}

@@ -1,0 +1,95 @@
+//! A graph of many participants as a matrix.
+
+use std::fmt::Write;
+
+use fedcompetitors_graphs::shown;
+use maud::{Markup, html};
+
+use super::View;
+use crate::plural;
+
+/// A filled cell.
+pub struct Cell<'a> {
+    /// Who helps.
+    pub row: usize,
+    /// Who is helped.
+    pub column: usize,
+    /// How strong: 0 (refused) to 3.
+    pub level: usize,
+    /// What it says, in words.
+    pub label: &'a str,
+}
+
+/// Up to so many cells each is a mark with words of its own; beyond, each row is one. A page
+/// with a hundred thousand marks takes a browser longer than anybody waits.
+const MOST_MARKS: usize = 1_500;
+
+/// Names that a row's words list before the rest is counted.
+const NAMED: usize = 12;
+
+/// A graph with its participants in this order.
+pub fn drawing(
+    view: &View,
+    title: &str,
+    id: &str,
+    cells: &[Cell<'_>],
+    shown_order: &[usize],
+) -> Markup {
+    let count = shown_order.len();
+    let mut place = vec![0; count];
+    shown_order.iter().enumerate().for_each(|(at, &one)| place[one] = at);
+    let mut sorted: Vec<&Cell<'_>> = cells.iter().collect();
+    sorted.sort_by_key(|cell| (place[cell.row], place[cell.column]));
+    let label = format!("{title}: {}", plural(cells.len(), "cell", "cells"));
+    html! {
+        svg.matrix.(id) viewBox=(format!("0 0 {count} {count}")) role="group" aria-label=(label)
+            shape-rendering="crispEdges" {
+            rect.ground width=(count) height=(count) {}
+            @if sorted.len() <= MOST_MARKS {
+                @for cell in &sorted {
+                    g role="img" aria-label=(cell.label) {
+                        title { (cell.label) }
+                        path class=(format!("level{}", cell.level)) d=(path(&[place[cell.column]], place[cell.row])) {}
+                    }
+                }
+            } @else {
+                @for row in sorted.chunk_by(|a, b| a.row == b.row) {
+                    (whole_row(view, row, &place))
+                }
+            }
+        }
+    }
+}
+
+fn whole_row(view: &View, row: &[&Cell<'_>], place: &[usize]) -> Markup {
+    let from = row[0].row;
+    let mut label = format!("{}: ", shown(view.name(from)));
+    let others = row.iter().take(NAMED).map(|cell| shown(view.name(cell.column)));
+    label.push_str(&others.collect::<Vec<_>>().join(", "));
+    if row.len() > NAMED {
+        let _ = write!(label, " and {} others", row.len() - NAMED);
+    }
+    html! {
+        g role="img" aria-label=(label) {
+            title { (label) }
+            @for level in 0..4 {
+                @let columns: Vec<usize> = row.iter()
+                    .filter(|cell| cell.level == level)
+                    .map(|cell| place[cell.column])
+                    .collect();
+                @if !columns.is_empty() {
+                    path class=(format!("level{level}")) d=(path(&columns, place[from])) {}
+                }
+            }
+        }
+    }
+}
+
+/// Cells of one row as one path, neighbours together.
+fn path(columns: &[usize], row: usize) -> String {
+    let mut path = String::new();
+    for run in columns.chunk_by(|a, b| a + 1 == *b) {
+        let _ = write!(path, "M{} {row}h{}v1h-{}z", run[0], run.len(), run.len());
+    }
+    path
+}

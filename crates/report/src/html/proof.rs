@@ -1,0 +1,70 @@
+//! The certificate, what the audit found, and how to check both.
+
+use maud::{Markup, html};
+
+use super::{
+    View,
+    text::{lines, said},
+};
+
+/// A certificate that is longer is not put on the page.
+const LONGEST: usize = 100_000;
+
+/// The section.
+pub fn section(view: &View) -> Markup {
+    let folder = &view.folder;
+    html! {
+        p {
+            "The rule: nobody's data ever comes to a competitor, directly or through any chain of others. "
+            "The certificate proves it of the plan, the audit of what happened. "
+            "Nobody has to believe this page: whoever has the run's folder can check both, with code that shares nothing with what made them."
+        }
+        div.checks {
+            div {
+                h3 { "What happened" }
+                p { "Replays every transfer and takes who competes from the federation file, not from the record:" }
+                pre tabindex="0" { code { "fedcompetitors audit " (said(folder)) " --federation FILE" } }
+                (finding(view))
+            }
+            div {
+                h3 { "The plan" }
+                p { "Proves the plan anew and compares it with the certificate:" }
+                pre tabindex="0" { code {
+                    "fedcompetitors export " (said(folder)) " --to checked\n"
+                    "fedcompetitors verify \\\n"
+                    "    --competing checked/proof/competing.csv \\\n"
+                    "    --plan checked/proof/plan.json \\\n"
+                    "    --against checked/proof/certificate.json"
+                } }
+                @if view.certificate.is_empty() { p.note { "There is no certificate: no plan was made, or it cannot be read." } }
+            }
+        }
+        @if !view.certificate.is_empty() {
+            details {
+                summary { "The certificate: whom everybody's data can reach" }
+                @if view.certificate.len() <= LONGEST {
+                    pre tabindex="0" { code { (lines(&view.certificate)) } }
+                } @else {
+                    p { "It is too long for a page; the first command above writes it." }
+                }
+            }
+        }
+    }
+}
+
+/// What the audit found when the page was made.
+fn finding(view: &View) -> Markup {
+    html! {
+        @if view.audit.looked_at.is_empty() {
+            p { "When this page was made the run could not be audited." }
+        } @else {
+            p { "When this page was made: " (said(&view.audit.looked_at)) }
+            @if view.audit.findings.is_empty() {
+                p { "Nobody's data came to a competitor; the record agrees with itself." }
+            }
+        }
+        @if !view.audit.besides.is_empty() {
+            ul { @for line in &view.audit.besides { li { (said(line)) } } }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What would have been useful and was refused, and why.
+
+use maud::{Markup, html};
+
+use super::{
+    Refused, View,
+    text::{name, said},
+};
+use crate::plural;
+
+/// Refusals that are all spread out; more are folded by participant.
+const SPREAD: usize = 12;
+
+/// Refusals that the page has room for.
+const MOST: usize = 3_000;
+
+/// The section.
+pub fn section(view: &View) -> Markup {
+    let all = &view.refusals;
+    if view.is_lost(all) {
+        return html! { p { "What was refused cannot be read." } };
+    }
+    if all.is_empty() {
+        return html! { p { "Nothing useful was refused." } };
+    }
+    let shown = &all[..all.len().min(MOST)];
+    html! {
+        p.note {
+            (plural(all.len(), "useful edge was", "useful edges were")) " refused"
+            @if view.run.seeds() > 1 { " with the first seed" }
+            ". Each would have helped; the number says how much."
+        }
+        @for group in shown.chunk_by(|a, b| a.helped == b.helped) {
+            (folded(view, group, all.len() <= SPREAD))
+        }
+        @if all.len() > MOST {
+            p.note {
+                "The page has room for the first " (MOST) "; " code { "fedcompetitors export " (said(&view.folder)) }
+                " writes all of them."
+            }
+        }
+    }
+}
+
+fn folded(view: &View, group: &[Refused], is_open: bool) -> Markup {
+    html! {
+        details.refused open[is_open] {
+            summary {
+                (name(view.name(group[0].helped))) span.quiet { " may not learn from " (plural(group.len(), "participant", "participants")) }
+            }
+            ul { @for one in group { li { (said(&one.why)) "." } } }
+        }
+    }
+}

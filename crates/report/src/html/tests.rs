@@ -1,0 +1,310 @@
+//! The page as a whole: what it says, that nothing breaks out of it, that it is well formed.
+
+use super::*;
+use crate::{RunMethod, RunParticipant};
+
+const HOSTILE: [&str; 4] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "a\u{202e}b\u{7}",
+    "O'Hara & Söhne",
+];
+
+/// A small run: the first two compete, the third learns from the first.
+fn view(names: &[&str]) -> View {
+    let count = names.len();
+    let participants = names.iter().enumerate().map(|(at, name)| RunParticipant {
+        name: (*name).into(),
+        samples: 1_000 + at,
+        competitors: match at {
+            0 => vec![names[1].into()],
+            1 => vec![names[0].into()],
+            _ => Vec::new(),
+        },
+        learned_from: match at {
+            2 => vec![(names[0].into(), 0.25), (names[2].into(), 0.75)],
+            _ => Vec::new(),
+        },
+        was_offered: at == 2,
+    });
+    let method = |name: &str, add: f64| RunMethod {
+        name: name.into(),
+        cells: [0.70, 0.72]
+            .map(|base| (0..count).map(|at| Some(base + if at == 2 { add } else { 0.0 })).collect())
+            .to_vec(),
+        gradients: 10,
+        bytes: 1_200,
+        is_reference: false,
+    };
+    let own = |at: usize| if at == 2 { vec![0, 2] } else { vec![at] };
+    View {
+        run: RunReport {
+            name: "small".into(),
+            status: "complete".into(),
+            metric: "AUC".into(),
+            more_is_better: true,
+            participants: participants.collect(),
+            methods: vec![method("optimal+mixing", 0.05), method("local", 0.0)],
+            flows: Vec::new(),
+            plans: Vec::new(),
+            incidents: Vec::new(),
+            refused: Vec::new(),
+        },
+        standing: Standing::Complete,
+        competing: vec![(0, 1, 0)],
+        benefit: vec![(0, 2, 0.4), (2, 1, 0.2)],
+        usage: vec![(0, 2)],
+        refusals: vec![Refused {
+            helper: 2,
+            helped: 1,
+            why: "B may not learn from C (0.2): A and B compete (A says so), and data would flow A → C → (refused) → B".into(),
+        }],
+        models: (0..count)
+            .map(|at| Model { file: Some(format!("models/{at}")), hash: "00ff".into(), carries: own(at) })
+            .collect(),
+        curves: vec![
+            Curve { method: "optimal+mixing".into(), participant: 2, points: vec![(1, 0.6), (2, 0.75)] },
+            Curve { method: "local".into(), participant: 2, points: vec![(1, 0.6), (2, 0.7)] },
+        ],
+        ledger: vec![LedgerLine { of: "optimal+mixing".into(), sent: (12_345, 600), delivered: (2, 600) }],
+        incidents: vec![("was missing".into(), 3, 1)],
+        stops: Vec::new(),
+        plans: Vec::new(),
+        certificate: "{\n  \"format\": \"fedcompetitors-certificate/1\"\n}\n".into(),
+        audit: Audited {
+            looked_at: "Replayed 4 transfers.".into(),
+            findings: Vec::new(),
+            besides: Vec::new(),
+        },
+        problems: Vec::new(),
+        seeds: vec![1, 2],
+        program: "version 0.1.0".into(),
+        federation: "name = \"small\"\n".into(),
+        folder: "small-run".into(),
+    }
+}
+
+/// The tags of a page, each with all that stands in it.
+fn tags(page: &str) -> Vec<&str> {
+    let pieces = page.split('<').skip(1);
+    pieces.map(|piece| piece.split_once('>').unwrap_or((piece, "")).0).collect()
+}
+
+/// Does every element end where it should? The builder nests elements by construction; what is
+/// looked for here is text that has become a tag.
+fn assert_well_formed(page: &str) {
+    const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
+    let mut open = Vec::new();
+    for tag in tags(page) {
+        let name = tag.split([' ', '\n']).next().unwrap_or_default();
+        if let Some(name) = name.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "{tag}");
+        } else if !VOID.contains(&name) {
+            open.push(name);
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+/// What somebody reads, without the style.
+fn read(page: &str) -> String {
+    let (before, rest) = page.split_once("<style>").expect("a style");
+    let (_, after) = rest.split_once("</style>").expect("its end");
+    let mut text = String::new();
+    for piece in format!("{before}{after}").split('<') {
+        let (tag, content) = piece.split_once('>').unwrap_or((piece, ""));
+        let name = tag.trim_start_matches('/').split(' ').next().unwrap_or_default();
+        let is_inside = ["bdi", "span", "code", "small", "strong", "a", "text", "td", "th"];
+        if !is_inside.contains(&name) {
+            text.push('\n');
+        } else if ["td", "th"].contains(&name) {
+            text.push(' ');
+        }
+        text.push_str(content);
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_small_page_reads_well() {
+    let page = page(&view(&["A", "B", "C", "D"]));
+    assert_well_formed(&page);
+    insta::assert_snapshot!(read(&page));
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let view = view(&["A", "B", "C", "D"]);
+    assert_eq!(page(&view), page(&view.clone()));
+}
+
+#[test]
+fn no_name_breaks_out() {
+    let mut view = view(&HOSTILE);
+    for text in [
+        &mut view.run.name,
+        &mut view.refusals[0].why,
+        &mut view.certificate,
+        &mut view.federation,
+        &mut view.folder,
+        &mut view.program,
+        &mut view.audit.looked_at,
+        &mut view.run.metric,
+    ] {
+        *text = HOSTILE.concat();
+    }
+    view.audit.findings = vec![HOSTILE.concat()];
+    view.problems = vec![HOSTILE.concat()];
+    view.run.methods[0].name = HOSTILE.concat();
+    let page = page(&view);
+    assert_well_formed(&page);
+    let known = [
+        "!DOCTYPE",
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "a",
+        "header",
+        "p",
+        "h1",
+        "h2",
+        "h3",
+        "span",
+        "div",
+        "nav",
+        "ul",
+        "ol",
+        "li",
+        "main",
+        "section",
+        "figure",
+        "figcaption",
+        "svg",
+        "g",
+        "path",
+        "circle",
+        "rect",
+        "text",
+        "details",
+        "summary",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "bdi",
+        "dl",
+        "dt",
+        "dd",
+        "code",
+        "pre",
+        "br",
+        "small",
+        "strong",
+        "footer",
+    ];
+    for tag in tags(&page) {
+        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap_or_default();
+        assert!(known.contains(&name), "{tag}");
+        // An attribute that acts, or a style that the policy would refuse.
+        assert!(
+            !tag.split('"').step_by(2).any(|part| part.contains(" on") || part.contains(" style=")),
+            "{tag}"
+        );
+    }
+    assert!(!page.contains(['\u{202e}', '\u{7}']));
+    assert!(page.contains("&lt;script&gt;"));
+}
+
+#[test]
+fn nothing_is_loaded_and_the_policy_knows_the_style() {
+    let page = page(&view(&["A", "B", "C", "D"]));
+    assert!(page.contains("default-src 'none'; style-src 'sha256-"), "{page}");
+    for word in ["http://", "https://", "url(", "@import", "<script", "<link", "<img", " src="] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn sections_are_there_one_by_one() {
+    let view = view(&["A", "B", "C", "D"]);
+    let whole = page(&view);
+    for section in sections(&view) {
+        assert!(section.markup.0.starts_with(&format!("<section id=\"{}\"", section.id)));
+        assert!(whole.contains(&section.markup.0), "{}", section.id);
+        assert!(whole.contains(&format!("<a href=\"#{}\">", section.id)));
+    }
+}
+
+#[test]
+fn without_local_there_is_no_gain_and_the_page_says_why() {
+    let mut view = view(&["A", "B", "C", "D"]);
+    view.run.methods.truncate(1);
+    let page = page(&view);
+    assert!(page.contains("No gain is shown: Local was not among the methods"), "{page}");
+    assert!(!page.contains("class=\"gain") && !page.contains("mean gain over Local"), "{page}");
+}
+
+#[test]
+fn damage_and_findings_come_first() {
+    let mut view = view(&["A", "B", "C", "D"]);
+    view.standing = Standing::Damaged;
+    view.problems = vec!["page 7 is gone".into()];
+    view.audit.findings = vec!["BREACH: data of A came to B".into()];
+    let text = read(&page(&view));
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(at("page 7 is gone") < at("BREACH") && at("BREACH") < at("Three graphs"));
+    assert!(!text.contains("Nobody's data came to a competitor."), "{text}");
+}
+
+#[test]
+fn a_page_about_nothing_is_a_page() {
+    let mut view = view(&["A", "B", "C", "D"]);
+    let empty = RunReport { participants: Vec::new(), methods: Vec::new(), ..view.run.clone() };
+    view = View {
+        run: empty,
+        competing: Vec::new(),
+        benefit: Vec::new(),
+        usage: Vec::new(),
+        refusals: Vec::new(),
+        models: Vec::new(),
+        curves: Vec::new(),
+        ledger: Vec::new(),
+        certificate: String::new(),
+        audit: Audited::default(),
+        ..view
+    };
+    assert_well_formed(&page(&view));
+}
+
+#[test]
+fn numbers_that_are_none_do_no_harm() {
+    let mut view = view(&["A", "B", "C", "D"]);
+    view.benefit[0].2 = f64::INFINITY;
+    view.curves[0].points[1].1 = f64::INFINITY;
+    view.run.methods[0].cells[0][2] = Some(f64::NEG_INFINITY);
+    let page = page(&view);
+    assert_well_formed(&page);
+    let drawn = page.split(" d=\"").skip(1).map(|rest| rest.split('"').next().unwrap_or_default());
+    drawn.for_each(|path| assert!(!path.contains("inf") && !path.contains("NaN"), "{path}"));
+}
+
+#[test]
+fn many_are_drawn_as_matrices_in_which_everybody_keeps_its_place() {
+    let names: Vec<String> = (0..40).map(|at| format!("v{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut view = view(&names);
+    view.benefit =
+        (0..40).flat_map(|a| [(a, (a + 1) % 40, 0.1 + a as f64), (a, (a + 2) % 40, 9.0)]).collect();
+    view.usage = (0..20).map(|a| (a, a + 20)).collect();
+    let page = page(&view);
+    assert_well_formed(&page);
+    assert_eq!(page.matches("viewBox=\"0 0 40 40\"").count(), 3);
+    assert!(page.contains("v0 would help v1 (0.1)"));
+}
