@@ -47,6 +47,8 @@ pub enum Command {
     Export(ExportArguments),
     /// Replay the ledger of a run and confirm the rule, or name the breach.
     Audit(AuditArguments),
+    /// Write a run as one page to look at: its graphs, what everybody gains, the proof.
+    Report(ReportArguments),
     /// Decide who may learn from whom.
     Select(SelectArguments),
     /// Put the plans of all policies side by side.
@@ -166,6 +168,16 @@ pub struct AuditArguments {
     /// Who competes is what this federation file says, not what the run says.
     #[arg(long, value_name = "FILE")]
     pub federation: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// The folder of the run.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Write the page to this file instead of report.html in the folder of the run.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

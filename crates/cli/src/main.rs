@@ -140,6 +140,7 @@ fn main() -> ExitCode {
         Command::Metrics(arguments) => commands::metrics(&arguments),
         Command::Export(arguments) => commands::export(&arguments),
         Command::Audit(arguments) => commands::audit(&arguments),
+        Command::Report(arguments) => commands::report(&arguments),
         Command::Select(arguments) => commands::select(&arguments),
         Command::Compare(arguments) => commands::compare(&arguments),
         Command::Price(arguments) => commands::price(&arguments),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedcompetitors_federate::run::{
-    self, Audit, Finding, IncidentLine, MethodSummary, Stop, Summary,
+    self, Audit, Besides, Finding, IncidentLine, MethodSummary, Stop, Summary,
 };
 use fedcompetitors_files::read_federation;
 use fedcompetitors_graphs::shown;
@@ -79,13 +79,7 @@ pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
 }
 
 fn audit_text(audit: &Audit) -> String {
-    let mut lines = vec![format!(
-        "Replayed {} in {} and {}, and checked {}.",
-        plural(audit.transfers, "transfer", "transfers"),
-        plural(audit.estimates, "estimate", "estimates"),
-        plural(audit.trainings, "training", "trainings"),
-        plural(audit.models, "model file", "model files"),
-    )];
+    let mut lines = vec![looked_at(audit)];
     lines.push(match audit.status.as_str() {
         "running" => {
             "The run is not complete, it goes on or was stopped: this is what it has kept so far."
@@ -93,7 +87,34 @@ fn audit_text(audit: &Audit) -> String {
         }
         status => format!("The run is {}.", shown(status)),
     });
-    lines.extend(audit.findings.iter().map(|finding| match finding {
+    lines.extend(audit.findings.iter().map(finding_text));
+    if audit.findings.is_empty() {
+        lines.push("Nobody's data came to a competitor; the record agrees with itself.".into());
+    }
+    lines.extend(audit.besides.iter().map(besides_text));
+    lines.extend(
+        audit
+            .references
+            .iter()
+            .map(|reference| format!("Not replayed: {reference}, which is for reference only.")),
+    );
+    lines.join("\n") + "\n"
+}
+
+/// What an audit has looked at.
+pub fn looked_at(audit: &Audit) -> String {
+    format!(
+        "Replayed {} in {} and {}, and checked {}.",
+        plural(audit.transfers, "transfer", "transfers"),
+        plural(audit.estimates, "estimate", "estimates"),
+        plural(audit.trainings, "training", "trainings"),
+        plural(audit.models, "model file", "model files"),
+    )
+}
+
+/// Something that is wrong, in words.
+pub fn finding_text(finding: &Finding) -> String {
+    match finding {
         Finding::Breach { training, round, entry, path } => {
             let names: Vec<_> = path.iter().map(|name| shown(name)).collect();
             format!(
@@ -110,24 +131,16 @@ fn audit_text(audit: &Audit) -> String {
         Finding::Stopped { training, message } => {
             format!("STOPPED, {training}: {}", shown(message))
         }
-    }));
-    if audit.findings.is_empty() {
-        lines.push("Nobody's data came to a competitor; the record agrees with itself.".into());
     }
-    lines.extend(audit.besides.iter().map(|besides| {
-        let pairs: Vec<String> =
-            besides.pairs.iter().map(|(a, b)| format!("{} and {}", shown(a), shown(b))).collect();
-        let (method, statement) = (&besides.method, &besides.statement);
-        let pairs = pairs.join(", ");
-        format!("Not in the ledger, {method}: {statement}; this joins competitors: {pairs}.")
-    }));
-    lines.extend(
-        audit
-            .references
-            .iter()
-            .map(|reference| format!("Not replayed: {reference}, which is for reference only.")),
-    );
-    lines.join("\n") + "\n"
+}
+
+/// What flows beside the ledger, in words.
+pub fn besides_text(besides: &Besides) -> String {
+    let pairs: Vec<String> =
+        besides.pairs.iter().map(|(a, b)| format!("{} and {}", shown(a), shown(b))).collect();
+    let (method, statement) = (&besides.method, &besides.statement);
+    let pairs = pairs.join(", ");
+    format!("Not in the ledger, {method}: {statement}; this joins competitors: {pairs}.")
 }
 
 /// What there is to say of plans that should be the best: where that is not proven, and what
@@ -155,13 +168,18 @@ fn incident(summary: &Summary, method: &MethodSummary, line: &IncidentLine) -> S
     } else {
         format!("in rounds {} to {}", line.first, line.last)
     };
-    let what = match line.kind.as_str() {
+    let what = incident_kind(&line.kind);
+    format!("{name} {what} {rounds} ({}, seed {}).", method.name, line.seed)
+}
+
+/// What somebody did in an incident of a kind.
+pub fn incident_kind(kind: &str) -> &'static str {
+    match kind {
         "missing" => "was missing",
         "not-finite" => "sent something that is no number, which was refused,",
         "wrong-length" => "sent something of the wrong length, which was refused,",
         _ => "sent something far too large, which was refused,",
-    };
-    format!("{name} {what} {rounds} ({}, seed {}).", method.name, line.seed)
+    }
 }
 
 /// How much of each other one is in a participant's models, on average over the seeds.

@@ -7,6 +7,7 @@ mod hospitals;
 mod manners;
 mod plans;
 mod proofs;
+mod report;
 mod runs;
 
 use std::{

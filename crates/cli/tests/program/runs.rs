@@ -15,7 +15,7 @@ use assert_cmd::cargo::cargo_bin;
 use super::*;
 
 /// A small federation with all kinds of trainers, done in a moment.
-const SMALL: &str = r#"
+pub const SMALL: &str = r#"
 name = "small"
 seed = 7
 compare = ["local", "scaffold", "ce", "pooled"]
@@ -63,7 +63,7 @@ fn left_behind(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-fn run_small(desk: &Desk, more: &[&str]) -> Output {
+pub fn run_small(desk: &Desk, more: &[&str]) -> Output {
     desk.run(&[&["run", "small.toml", "--out", "run"], more].concat())
 }
 

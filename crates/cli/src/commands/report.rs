@@ -1,0 +1,190 @@
+//! `report`: a run as one page to look at.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use fedcompetitors_federate::run::{self, Audit, Record, Stop};
+use fedcompetitors_files::atomically;
+use fedcompetitors_graphs::shown;
+use fedcompetitors_report::{
+    html::{self, Audited, Curve, LedgerLine, Model, PlanStep, Refused, Standing, View},
+    plural,
+};
+
+use super::results::{besides_text, finding_text, incident_kind, looked_at, report_of};
+use crate::{
+    Failure, Outcome,
+    arguments::ReportArguments,
+    output::{refuse_overwriting, shown_path, tell},
+};
+
+pub fn report(arguments: &ReportArguments) -> Result<Outcome, Failure> {
+    let folder = &arguments.folder;
+    let path = arguments.output.clone().unwrap_or_else(|| folder.join("report.html"));
+    refuse_overwriting(Some(&path), &[&folder.join("run.sqlite")])?;
+    let view = view(folder)?;
+    let page = html::page(&view);
+    atomically(&path, |writer| writer.write_all(page.as_bytes()))?;
+    tell(&format!("the page is {}", shown_path(&path)));
+    let findings = view.problems.len() + view.audit.findings.len();
+    if findings == 0 {
+        return Ok(Outcome::Done);
+    }
+    tell(&format!("it says what is wrong: {}", plural(findings, "finding", "findings")));
+    Ok(Outcome::Finding)
+}
+
+/// A run as its page shows it, at this moment; another process may be writing it.
+pub fn view(folder: &Path) -> Result<View, Failure> {
+    let mut record = run::record(folder)?;
+    let audited = match run::audit(folder, None) {
+        Ok(audit) => audited(&audit),
+        Err(error) => {
+            let what = error.what();
+            if !record.problems.contains(&what) {
+                record.problems.push(what);
+            }
+            Audited::default()
+        }
+    };
+    Ok(filled(record, audited, run::is_at_work(folder), word_for(folder)))
+}
+
+fn audited(audit: &Audit) -> Audited {
+    let not_replayed = audit
+        .references
+        .iter()
+        .map(|method| format!("Not replayed: {method}, which is for reference only."));
+    Audited {
+        looked_at: looked_at(audit),
+        findings: audit.findings.iter().map(finding_text).collect(),
+        besides: audit.besides.iter().map(besides_text).chain(not_replayed).collect(),
+    }
+}
+
+fn filled(record: Record, audit: Audited, is_at_work: bool, folder: String) -> View {
+    let summary = &record.summary;
+    let own = summary.methods.first();
+    let standing = match summary.status.as_str() {
+        _ if !record.problems.is_empty() => Standing::Damaged,
+        _ if !summary.stops.is_empty() => Standing::Stopped,
+        _ if !audit.findings.is_empty() => Standing::Doubted,
+        "complete" => Standing::Complete,
+        "complete with incidents" => Standing::WithIncidents,
+        _ if is_at_work => Standing::Running,
+        _ => Standing::Interrupted,
+    };
+    let refused = own.map(|method| method.refused.as_slice()).unwrap_or_default();
+    let refusals = refused.iter().map(|(helper, helped, why)| Refused {
+        helper: *helper,
+        helped: *helped,
+        why: why.clone(),
+    });
+    let incidents = record
+        .incidents
+        .iter()
+        .map(|(kind, often, who)| (incident_kind(kind).trim_matches(',').to_owned(), *often, *who));
+    let stops = summary.stops.iter().map(|Stop { seed, method, round, message }| {
+        format!("{method}, seed {seed}, round {round}: {message}.")
+    });
+    View {
+        run: report_of(summary),
+        standing,
+        competing: record.competing.clone(),
+        benefit: record.benefit.clone(),
+        usage: record.usage.clone(),
+        refusals: refusals.collect(),
+        models: own.map(models).unwrap_or_default(),
+        curves: record
+            .curves
+            .iter()
+            .map(|curve| Curve {
+                method: curve.method.clone(),
+                participant: curve.participant,
+                points: curve.points.clone(),
+            })
+            .collect(),
+        ledger: record
+            .ledger
+            .iter()
+            .map(|line| LedgerLine {
+                of: format!("{}{}", line.of, if line.is_estimate { " (estimate)" } else { "" }),
+                sent: line.sent,
+                delivered: line.delivered,
+            })
+            .collect(),
+        incidents: incidents.collect(),
+        stops: stops.collect(),
+        plans: plan_steps(&record.plans),
+        certificate: record.certificate.clone(),
+        audit,
+        seeds: summary.seeds.clone(),
+        federation: summary.federation.clone(),
+        program: record.program,
+        problems: record.problems,
+        folder,
+    }
+}
+
+/// Everybody's model: its file is of the first seed, what it carries of any.
+fn models(method: &run::MethodSummary) -> Vec<Model> {
+    let Some((_, first)) = method.cells.first() else {
+        return Vec::new();
+    };
+    let carries = |participant: usize| -> BTreeSet<usize> {
+        let cells = method.cells.iter().map(|(_, cells)| &cells[participant]);
+        cells.flat_map(|cell| cell.provenance.iter().copied()).collect()
+    };
+    first
+        .iter()
+        .enumerate()
+        .map(|(participant, cell)| Model {
+            file: cell.file.clone(),
+            hash: cell.hash.clone(),
+            carries: carries(participant).into_iter().collect(),
+        })
+        .collect()
+}
+
+/// Each plan with what is different from the one before.
+fn plan_steps(plans: &[run::PlanStep]) -> Vec<PlanStep> {
+    let mut before = BTreeSet::new();
+    plans
+        .iter()
+        .enumerate()
+        .map(|(at, plan)| {
+            let now: BTreeSet<(usize, usize)> = plan.usage.iter().copied().collect();
+            let different = |a: &BTreeSet<(usize, usize)>, b: &BTreeSet<(usize, usize)>| {
+                // The first plan is no change.
+                if at == 0 { Vec::new() } else { a.difference(b).copied().collect() }
+            };
+            let step = PlanStep {
+                round: plan.round,
+                why: plan.why.clone(),
+                edges: now.len(),
+                added: different(&now, &before),
+                removed: different(&before, &now),
+            };
+            before = now;
+            step
+        })
+        .collect()
+}
+
+/// The folder's own name as a word for a command line: the page is the same wherever the folder
+/// lies.
+fn word_for(folder: &Path) -> String {
+    let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let name = whole.file_name().map(|name| name.to_string_lossy().into_owned());
+    match name {
+        Some(name) if is_plain(&name) => name,
+        Some(name) if shown(&name) == name && !name.starts_with('-') => {
+            format!("'{}'", name.replace('\'', r"'\''"))
+        }
+        _ => "DIR".into(),
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain)
+}
