@@ -9,7 +9,7 @@
 //! What comes in is looked at too: what is no number, of the wrong length or far too large
 //! is refused by name, and the round goes on without it.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use fedcompetitors_graphs::{
     CompetingGraph,
@@ -452,16 +452,17 @@ impl<'a> Exchange<'a> {
 
 /// The SHA-256 of numbers, little-endian one after the other.
 pub fn hash(values: &[f32]) -> [u8; 32] {
-    let mut hasher = Sha256::new();
-    // Piece by piece: a model may have gigabytes.
-    let mut bytes = [0; 4 * 1024];
-    for piece in values.chunks(bytes.len() / 4) {
-        for (four, value) in bytes.chunks_exact_mut(4).zip(piece) {
-            four.copy_from_slice(&value.to_le_bytes());
-        }
-        hasher.update(&bytes[..4 * piece.len()]);
+    Sha256::digest(&*bytes(values)).into()
+}
+
+/// Numbers as bytes, little-endian one after the other. Where memory has them so they are not
+/// copied: models have hundreds of megabytes, and are hashed whenever they move.
+pub fn bytes(values: &[f32]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        Cow::Borrowed(bytemuck::cast_slice(values))
+    } else {
+        Cow::Owned(values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
-    hasher.finalize().into()
 }
 
 /// How much an offer changes, if it can be used at all.

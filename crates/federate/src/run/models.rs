@@ -12,6 +12,7 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Learning, Prepared, RunError, store::StoredModel};
+use crate::exchange;
 
 /// The folder of the models in a run directory.
 pub const FOLDER: &str = "models";
@@ -103,7 +104,7 @@ pub fn write_model(
 ) -> Result<String, RunError> {
     let file = format!("{FOLDER}/{:03}-{}.safetensors", participant + 1, plain(&about.participant));
     let path = folder.join(&file);
-    let bytes: Vec<u8> = parameters.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let bytes = exchange::bytes(parameters);
     let mut rest = &bytes[..];
     let mut views = Vec::with_capacity(tensors.len());
     for (name, shape) in tensors {

@@ -5,7 +5,7 @@ use rusqlite::params;
 
 use super::{Store, trainings::NewTraining};
 use crate::{
-    exchange::Parcel,
+    exchange::{self, Parcel},
     run::{RunError, competing_hash},
     saved,
 };
@@ -116,10 +116,7 @@ impl Store {
             let mut insert =
                 transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)")?;
             for (receipt, values) in all {
-                let mut bytes = vec![0; 4 * values.len()];
-                for (four, value) in bytes.chunks_exact_mut(4).zip(*values) {
-                    four.copy_from_slice(&value.to_le_bytes());
-                }
+                let bytes = exchange::bytes(values);
                 insert.execute(params![training, receipt.from, saved::write(receipt), bytes])?;
             }
             Ok(())
