@@ -296,15 +296,22 @@ class Participant:
 
     def save(self) -> tuple[list[Parameters], dict[str, float]]:
         """What it remembers, for `recall`: arrays, and a few numbers."""
-        arrays = [array for array in (self._own, self._best) if array is not None]
-        if self._memory is not None and arrays:
-            arrays += self._memory
-        return arrays, {"best-loss": self._best_loss, "has-taken": float(self._has_taken)}
+        numbers = {
+            "best-loss": self._best_loss,
+            "has-taken": float(self._has_taken),
+            # Mostly it is, and need not be kept twice.
+            "best-is-own": float(self._best is self._own),
+        }
+        if self._own is None or self._best is None:
+            return [], numbers
+        models = [self._own] if self._best is self._own else [self._own, self._best]
+        return models + (self._memory or []), numbers
 
     def recall(self, arrays: Sequence[Parameters], numbers: Mapping[str, float]) -> None:
         """Goes on from what `save` gave."""
-        if len(arrays) >= 2:
-            self._own, self._best = arrays[0], arrays[1]
-            self._memory = [np.array(array) for array in arrays[2:]] or None
+        if arrays:
+            count = 1 if numbers["best-is-own"] else 2
+            self._own, self._best = arrays[0], arrays[count - 1]
+            self._memory = [np.array(array) for array in arrays[count:]] or None
         self._best_loss = float(numbers["best-loss"])
         self._has_taken = bool(numbers["has-taken"])

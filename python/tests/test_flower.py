@@ -331,6 +331,22 @@ def test_a_participant_keeps_its_own_model(tmp_path: Path) -> None:
     assert "test-loss" in (tmp_path / "of b/metrics.json").read_text()
 
 
+def test_a_participant_remembers_the_same_in_a_file_of_its_own(tmp_path: Path) -> None:
+    expected = start(strategy(tmp_path / "run"), FakeGrid(nodes()))
+    grid = FakeGrid(nodes())
+    for at, node in grid.nodes.items():
+        node.config["output"] = str(tmp_path / f"of {at}")
+        (tmp_path / f"of {at}").mkdir()
+        (tmp_path / f"of {at}/memory-7.npz").write_text("another run's")
+    found = start(strategy(tmp_path / "with files"), grid)
+    for name, record in expected.models.items():
+        for a, b in zip(record.values(), found.models[name].values(), strict=True):
+            assert a.data == b.data
+    assert all(not node.state for node in grid.nodes.values())
+    kept = sorted(path.name for path in (tmp_path / "of 11").iterdir())
+    assert kept == ["memory-1.npz", "metrics.json", "model.npz"]
+
+
 def test_competitors_from_a_file(tmp_path: Path) -> None:
     grid = FakeGrid(nodes({}))
     (tmp_path / "rivals").write_text("c\n\n b \n", encoding="utf-8")

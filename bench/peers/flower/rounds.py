@@ -43,7 +43,7 @@ def main() -> None:
     rows: list[tuple[str, str, int, float]] = []
     with tempfile.TemporaryDirectory() as folder, LocalDeployment(folder) as local:
         for name in names:
-            local.add_node(name)
+            local.add_node(name, {"output": str(Path(folder) / f"of-{name}")})
         local.wait_for_nodes(names)
         for turn in range(arguments.turns):
             for side, strategy in sides.items():

@@ -18,7 +18,7 @@ from fedcompetitors.flower._messages import Shapes, answer_record, arrays, read_
 
 __all__ = ["client_app"]
 
-# What a participant remembers between two messages, in Flower's own memory of a node.
+# Where a participant's memory is in Flower's.
 MEMORY, NUMBERS = "fedcompetitors-memory", "fedcompetitors-numbers"
 
 
@@ -52,7 +52,8 @@ def client_app(
     -------
     ClientApp
         It answers the strategy `FedCompetitors`. With ``output`` in the ``node-config`` it
-        keeps its own model there, as ``model.npz`` with its figures in ``metrics.json``.
+        keeps its own model there, as ``model.npz`` with its figures in ``metrics.json``, and
+        what it remembers between messages, which for large models spares much time.
     """
     app = ClientApp()
     name_of = participant or (lambda context: str(context.node_config.get("participant", "")))
@@ -63,19 +64,11 @@ def client_app(
         name = name_of(context)
         one = Participant(make_learner(context), rivals_of(context), rule=rule, checked=checked)
         one.leaves = bool(context.node_config.get("leaves", False))
-        if MEMORY in context.state:
-            memory = context.state[MEMORY]
-            numbers = context.state[NUMBERS]
-            assert isinstance(memory, ArrayRecord) and isinstance(numbers, ConfigRecord)
-            one.recall(
-                [np.array(array.numpy()) for array in memory.values()],
-                {key: float(str(value)) for key, value in numbers.items()},
-            )
-        answered = one.answer(request)
-        kept, numbers_now = one.save()
-        context.state[MEMORY] = ArrayRecord(kept)
-        context.state[NUMBERS] = ConfigRecord({key: str(v) for key, v in numbers_now.items()})
         output = str(context.node_config.get("output", ""))
+        memory = _InFile(Path(output), context.run_id) if output else _InFlower(context)
+        memory.recall(one)
+        answered = one.answer(request)
+        memory.save(one)
         if request.stage == "end" and output and one.model is not None:
             figures = {f"{a}-{b}": value for (a, b), value in answered.metrics.items()}
             _keep(Path(output), one.model, shapes, figures)
@@ -85,6 +78,57 @@ def client_app(
     app.train()(answer)
     app.evaluate()(answer)
     return app
+
+
+class _InFlower:
+    """What a participant remembers between two messages, in Flower's own memory of a node."""
+
+    def __init__(self, context: Context) -> None:
+        self.state = context.state
+
+    def recall(self, one: Participant) -> None:
+        if MEMORY in self.state:
+            memory, numbers = self.state[MEMORY], self.state[NUMBERS]
+            assert isinstance(memory, ArrayRecord) and isinstance(numbers, ConfigRecord)
+            one.recall(
+                [np.array(array.numpy()) for array in memory.values()],
+                {key: float(str(value)) for key, value in numbers.items()},
+            )
+
+    def save(self, one: Participant) -> None:
+        arrays_now, numbers = one.save()
+        self.state[MEMORY] = ArrayRecord(arrays_now)
+        self.state[NUMBERS] = ConfigRecord({key: str(value) for key, value in numbers.items()})
+
+
+class _InFile:
+    """The same in a file of the participant's own.
+
+    Every message has a process of its own, to which Flower hands its memory of the node, and
+    back: for a model of 40 MB that takes longer than the exchange itself.
+    """
+
+    def __init__(self, folder: Path, run: int) -> None:
+        self.folder, self.file = folder, folder / f"memory-{run}.npz"
+
+    def recall(self, one: Participant) -> None:
+        if self.file.exists():
+            with np.load(self.file) as kept:
+                numbers = dict(zip(kept["names"].tolist(), kept["numbers"].tolist(), strict=True))
+                one.recall([kept[f"array-{at}"] for at in range(len(kept) - 2)], numbers)
+
+    def save(self, one: Participant) -> None:
+        arrays_now, numbers = one.save()
+        named: dict[str, Any] = {f"array-{at}": array for at, array in enumerate(arrays_now)}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Whatever another run has left is of no use to this one.
+        for old in self.folder.glob("memory-*.npz"):
+            if old != self.file:
+                old.unlink()
+        half = self.file.with_suffix(".npz.half")
+        with half.open("wb") as file:
+            np.savez(file, names=list(numbers), numbers=list(numbers.values()), **named)
+        half.replace(self.file)
 
 
 def _competitors(context: Context) -> list[str]:

@@ -10,12 +10,15 @@ import atexit
 import json
 import os
 import re
+import signal
 import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -110,17 +113,18 @@ class LocalDeployment:
 
     def close(self) -> None:
         """Ends all nodes and the link, and whatever they have started."""
-        atexit.unregister(self.close)
         nodes = [node.process for node in self._nodes.values() if node.process is not None]
         if self._follower is not None:
             nodes.append(self._follower)
-        # Nodes before the link, so that they can say goodbye.
-        end_all(nodes)
-        if self._link is not None:
-            end_all([self._link])
+        with _undisturbed():
+            # Nodes before the link, so that they can say goodbye.
+            end_all(nodes)
+            if self._link is not None:
+                end_all([self._link])
         for node in self._nodes.values():
             node.process = None
         self._link = self._follower = None
+        atexit.unregister(self.close)
 
     # The link
 
@@ -469,6 +473,19 @@ class LocalDeployment:
             # Also where nobody has set a language: what is said may hold any name.
             "PYTHONUTF8": "1",
         }
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Lets a second Ctrl-C wait: whoever is impatient would leave processes behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _program(name: str) -> str:
