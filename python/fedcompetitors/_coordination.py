@@ -16,22 +16,22 @@ from os import PathLike, fspath
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedcompetitors import _native
 from fedcompetitors._graphs import BenefitGraph, CompetingGraph
 from fedcompetitors._mixing import mix
 from fedcompetitors._participants import Answer, Parameters, Request
 from fedcompetitors._plans import Certificate, Plan, select, verify
+from fedcompetitors._search import Search
+from fedcompetitors._settings import Settings
 from fedcompetitors.errors import (
     FedCompetitorsWarning,
-    NotASetting,
     PastBreaksRule,
     RunExists,
     TooFewAnswers,
 )
 
-__all__ = ["Outcome", "Settings", "coordinate"]
+__all__ = ["Outcome", "coordinate"]
 
 
 class Carrier(Protocol):
@@ -47,85 +47,6 @@ class Carrier(Protocol):
 
         Calls `meanwhile` once, as soon as participants are at work.
         """
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to go about it.
-
-    Attributes
-    ----------
-    name : str
-        What the federation is called.
-    rounds, local_steps : int
-        Rounds, and steps of each participant in a round.
-    policy, objective, time_limit
-        As `fedcompetitors.select`.
-    weights : str
-        How much of each collaborator goes into a mixture: as it has ``samples``, or as much
-        as it helps: ``benefit``.
-    own_part : float or None
-        A participant's own part in its mixtures, where it is not to follow from the weights.
-    probe_steps, search_rounds : int
-        Steps that everybody trains alone before benefits are estimated, and how many mixtures
-        everybody is then asked about.
-    threshold : float
-        A helper whose weight falls below this part of what its samples would give it is none.
-    min_participants : int
-        So many must have answered for a round to count.
-    metric : str
-        Which figure is reported.
-    seed : int
-        For the search of the plan.
-    """
-
-    name: str = "federation"
-    rounds: int = 10
-    local_steps: int = 10
-    policy: str = "optimal"
-    objective: str = "welfare"
-    time_limit: float | None = 10.0
-    weights: str = "samples"
-    own_part: float | None = None
-    probe_steps: int = 60
-    search_rounds: int = 5
-    threshold: float = 0.2
-    min_participants: int = 2
-    metric: str = "loss"
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise NotASetting(f"{name} is less than {least}", f"give {least} or more")
-        if self.weights not in ("samples", "benefit"):
-            raise NotASetting(f'weights "{self.weights}" are unknown', "samples or benefit")
-        if self.own_part is not None and not 0 < self.own_part <= 1:
-            raise NotASetting("the own part is no part", "a number above 0, at most 1, or None")
-
-    def text(self, names: Sequence[str], tensors: Sequence[tuple[str, list[int]]]) -> str:
-        """Everything that must be the same for a run to go on, as TOML."""
-        lines = [
-            f"{key} = {json.dumps(value)}" for key, value in vars(self).items() if value is not None
-        ]
-        lines.append(f"participants = {json.dumps(list(names), ensure_ascii=False)}")
-        lines.append(f"tensors = {json.dumps([[name, shape] for name, shape in tensors])}")
-        return "\n".join(lines) + "\n"
-
-
-_LEAST = {
-    "rounds": 1,
-    "local_steps": 1,
-    "probe_steps": 1,
-    "search_rounds": 1,
-    "threshold": 0,
-    "min_participants": 1,
-    "seed": 0,
-}
-
-# Steps that the coordinator makes by itself between two questions, and the longest of them.
-_INNER_STEPS = 600
-_INNER_RATE = 0.2
 
 
 @dataclass
@@ -361,7 +282,7 @@ class _Coordination:
         probes = {
             who: (entry, models[who]) for who, entry in enumerate(entries) if entry is not None
         }
-        searches = {who: _Search(who, probes, self) for who in probes}
+        searches = {who: Search(who, probes, self.names, self.competing, self.state.samples) for who in probes}
         told = {who for who in searches if answers[who].tells_gradients}
         for step in range(self.settings.search_rounds):
             asked = {who: searches[who] for who in told} if step else searches
@@ -375,8 +296,8 @@ class _Coordination:
             replies = self.ask(requests, keep=False)
             self.collect_gradients(replies)
             for who, answer in replies.items():
-                searches[who].learn(answer, self.settings)
-        edges = [edge for search in searches.values() for edge in search.benefits(self.settings)]
+                searches[who].learn(answer)
+        edges = [edge for search in searches.values() for edge in search.benefits(self.settings.threshold)]
         benefit = BenefitGraph(
             [(self.names[a], self.names[b], value) for a, b, value in edges],
             participants=self.names,
@@ -656,94 +577,3 @@ class _Coordination:
             carries=carries,
             had_incidents=had_incidents,
         )
-
-
-class _Search:
-    """A participant that looks for the mixture that its validation data likes best."""
-
-    def __init__(
-        self, who: int, probes: Mapping[int, tuple[int, Parameters]], of: _Coordination
-    ) -> None:
-        self.who, self.probes = who, probes
-        names = of.names
-        others = [
-            other
-            for other in probes
-            if other != who and not of.competing.competes(names[other], names[who])
-        ]
-        self.members = [who, *others]
-        counts = np.array([max(of.state.samples.get(one, 1), 1) for one in self.members], float)
-        self.prior = counts / counts.sum()
-        self.weights = self.prior.copy()
-        self.gains: NDArray[np.float64] | None = None
-        # What was answered: the loss, its slopes, and where.
-        self.asked: list[tuple[float, NDArray[np.float64], NDArray[np.float64]]] = []
-
-    def request(self, number: int, book: _native.Coordinator, tells_gradients: bool) -> Request:
-        entries = [self.probes[one][0] for one in self.members]
-        models = [self.probes[one][1] for one in self.members]
-        if tells_gradients:
-            table = self.weights[np.newaxis].astype(np.float32)
-            (mixture,) = mix(table, models)
-            book.deliver(self.who, "model", mixture, entries)
-            return Request("weigh", number, [mixture], is_mixture=True)
-        # Without gradients: its own model, and its mixture with each of the others.
-        halves = [models[0]]
-        for entry, model in zip(entries[1:], models[1:], strict=True):
-            (half,) = mix([[0.5, 0.5]], [models[0], model])
-            book.deliver(self.who, "model", half, [entries[0], entry])
-            halves.append(half)
-        return Request("weigh", number, halves, is_mixture=True)
-
-    def learn(self, answer: Answer, settings: Settings) -> None:
-        if answer.model is None:
-            losses = np.array(answer.losses, float)
-            if len(losses) == len(self.members) and np.isfinite(losses).all():
-                self.gains = np.maximum(0.0, 1.0 - losses[1:] / max(losses[0], 1e-30))
-            return
-        loss = max(float(answer.losses[0]), 1e-30)
-        slopes = [float(np.dot(answer.model, self.probes[one][1])) for one in self.members]
-        if not np.isfinite([loss, *slopes]).all():
-            return
-        self.asked.append((loss, np.array(slopes), self.weights))
-        self.weights = self.best()
-
-    def best(self) -> NDArray[np.float64]:
-        """Where all that was answered so far says that the best mixture is.
-
-        Every answer is a plane that the loss lies above, as far as it is convex. The weights
-        are sought where the logarithm of the highest of the planes, plus how far they are (by
-        relative entropy) from the sample counts, is lowest: the same place that the estimator
-        in one process goes to, with a step for each of thirty answers. An exchange over a
-        network takes seconds; this takes none.
-        """
-        points = np.array([point for _, _, point in self.asked])
-        slopes = np.array([slope for _, slope, _ in self.asked])
-        losses = np.array([loss for loss, _, _ in self.asked])
-        at_zero, least = losses - (slopes * points).sum(1), 0.1 * losses.min()
-        weights, mean = points[-1], np.zeros(len(self.members))
-        total = 0.0
-        for step in range(1, _INNER_STEPS + 1):
-            rate = _INNER_RATE / np.sqrt(step)
-            planes = at_zero + slopes @ weights
-            highest = int(np.argmax(planes))
-            slope = slopes[highest] / max(planes[highest], least)
-            exponents = (1 - rate) * np.log(np.maximum(weights, 1e-30))
-            exponents += rate * (np.log(self.prior) - slope)
-            weights = np.exp(exponents - exponents.max())
-            weights /= weights.sum()
-            if 2 * step > _INNER_STEPS:
-                mean, total = mean + rate * weights, total + rate
-        return mean / total
-
-    def benefits(self, settings: Settings) -> list[tuple[int, int, float]]:
-        if self.gains is not None:
-            values = self.gains
-        else:
-            helps = self.weights >= settings.threshold * self.prior
-            values = np.where(helps, self.weights, 0.0)[1:]
-        return [
-            (one, self.who, float(value))
-            for one, value in zip(self.members[1:], values, strict=True)
-            if value > 0
-        ]

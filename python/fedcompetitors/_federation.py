@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedcompetitors import _native
-from fedcompetitors._coordination import Outcome, Settings, coordinate
+from fedcompetitors._coordination import Outcome, coordinate
 from fedcompetitors._graphs import CompetingGraph
 from fedcompetitors._participants import Adam, Answer, Learner, Participant, Request
+from fedcompetitors._settings import Settings
 
 __all__ = ["Audit", "Federation", "audit"]
 

@@ -1,12 +1,10 @@
 """The search for the best mixture against a twin that asks at every small step."""
 
-from types import SimpleNamespace
-
 import fedcompetitors as fc
 import numpy as np
 import pytest
-from fedcompetitors._coordination import _Search
 from fedcompetitors._participants import Answer, Participant, Request
+from fedcompetitors._search import Search
 from learners import Linear
 from numpy.typing import NDArray
 
@@ -31,14 +29,10 @@ def probes(seed: int) -> tuple[dict[int, Participant], dict[int, tuple[int, NDAr
 def test_five_questions_find_what_small_steps_find(seed: int) -> None:
     everybody, models = probes(seed)
     samples = {who: one.learner.samples("training") for who, one in everybody.items()}
-    of = SimpleNamespace(
-        names=NAMES,
-        competing=fc.CompetingGraph({"a": ["b"]}, participants=NAMES),
-        state=SimpleNamespace(samples=samples),
-    )
+    competing = fc.CompetingGraph({"a": ["b"]}, participants=NAMES)
     settings = fc.Settings()
     for who, one in everybody.items():
-        search = _Search(who, models, of)  # type: ignore[arg-type]
+        search = Search(who, models, NAMES, competing, samples)
         rows = np.array([models[member][1] for member in search.members])
 
         def ask(weights: NDArray[np.float64]) -> Answer:
@@ -46,7 +40,7 @@ def test_five_questions_find_what_small_steps_find(seed: int) -> None:
             return one.answer(Request("weigh", 1, [mixture], is_mixture=True))
 
         for _ in range(settings.search_rounds):
-            search.learn(ask(search.weights), settings)
+            search.learn(ask(search.weights))
 
         # The twin: the same aim by thousands of small steps, each with a question of its own.
         prior = np.array([samples[member] for member in search.members], float)

@@ -24,10 +24,11 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg, Result
 from flwr.supercore import log
 
-from fedcompetitors._coordination import Outcome, Settings, coordinate
+from fedcompetitors._coordination import Outcome, coordinate
 from fedcompetitors._graphs import CompetingGraph
 from fedcompetitors._participants import Answer, Request
 from fedcompetitors._plans import Certificate, Plan
+from fedcompetitors._settings import Settings
 from fedcompetitors.errors import NotASetting, TooFewAnswers, UnknownNode
 from fedcompetitors.flower._keys import looks_like_key, plain_key
 from fedcompetitors.flower._messages import (
