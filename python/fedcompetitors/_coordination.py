@@ -537,10 +537,36 @@ class _Coordination:
 
     # The end
 
+    def told(self, who: int) -> str:
+        """What a participant is told of the plan: what concerns it, and nothing from which it
+        could read with whom others compete, or who has named it as a competitor."""
+        name = self.names[who]
+        refused = []
+        for one in self.plan.refused:
+            if one.helped != name:
+                continue
+            why = "it would bring somebody's data to a competitor"
+            if one.path is None:
+                why = "the plan does not need it"
+            elif name == one.path[-1] and (name, one.path[0]) in self.competing.reports:
+                why = f"you compete with {one.path[0]}: {' → '.join(one.path)}"
+            refused.append({"from": one.helper, "why": why})
+        has_taken = who in self.state.taken
+        parts = self.parts(who) if has_taken else {who: 1.0}
+        everybody = range(len(self.names))
+        about = {
+            "participant": name,
+            "learns_from": {self.names[a]: round(part, 4) for a, part in parts.items()},
+            "carries_data_of": [self.names[a] for a in self.book.carries(who)],
+            "data_reaches": [self.names[a] for a in everybody if who in self.book.carries(a)],
+            "refused": refused,
+        }
+        return json.dumps(about, indent=2, ensure_ascii=False)
+
     def end(self) -> Outcome:
         there = self.carrier.present()
         requests = {
-            who: Request("end", self.settings.rounds, [self.kept[who][1]])
+            who: Request("end", self.settings.rounds, [self.kept[who][1]], plan=self.told(who))
             for who in sorted(there)
             if who in self.kept
         }

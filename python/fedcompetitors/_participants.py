@@ -104,6 +104,8 @@ class Request:
         Has anybody else a part in it? The participant may leave a mixture.
     steps : int
         How many steps to train.
+    plan : str
+        For ``end``: what the plan says about this participant, as JSON.
     """
 
     stage: Literal["probe", "weigh", "round", "end"]
@@ -111,6 +113,7 @@ class Request:
     models: Sequence[Parameters]
     is_mixture: bool = False
     steps: int = 0
+    plan: str = ""
 
 
 @dataclass(frozen=True)

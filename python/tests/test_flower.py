@@ -1,5 +1,6 @@
 """The Flower strategy, in process: a fake grid, real messages."""
 
+import json
 import math
 import sqlite3
 from collections.abc import Callable
@@ -98,8 +99,8 @@ def test_nobody_hears_of_others_and_records_are_not_shared(tmp_path: Path) -> No
     assert len({id(record) for record in records}) == len(records)
     for message in grid.messages:
         assert "competitors" not in said(message)
-        text = str(dict(said(message)))
-        assert not any(f"'{name}'" in text for name in NAMES)
+        if said(message)["stage"] != "end":
+            assert not any(f"'{name}'" in str(dict(said(message))) for name in NAMES)
     # Few exchanges: reports travel with the first training.
     stages = [str(said(message)["stage"]) for message in grid.messages]
     assert stages.count("probe") == 5 and stages.count("round") == 10 and stages.count("end") == 5
@@ -329,6 +330,33 @@ def test_a_participant_keeps_its_own_model(tmp_path: Path) -> None:
     (model,) = result.models["b"].values()
     np.testing.assert_array_equal(own, model.numpy())
     assert "test-loss" in (tmp_path / "of b/metrics.json").read_text()
+    assert result.plan is not None and result.outcome is not None
+    plan = json.loads((tmp_path / "of b/plan.json").read_text())
+    assert set(plan["learns_from"]) - {"b"} <= set(result.plan.helpers("b"))
+    assert plan["carries_data_of"] == list(result.outcome.carries["b"])
+    assert "b" in plan["data_reaches"] and "d" not in plan["data_reaches"]
+
+
+def test_what_a_participant_is_told_does_not_show_others_competitors(tmp_path: Path) -> None:
+    # All of a kind, so that whatever is refused is refused because somebody competes.
+    alike = {name: Linear(at, 1.0, 10 + 20 * at) for at, name in enumerate(NAMES)}
+    grid = FakeGrid(nodes({"a": ["c"], "d": ["b"]}, alike))
+    for name, node in zip(NAMES, grid.nodes.values(), strict=True):
+        node.config["output"] = str(tmp_path / name)
+    result = start(strategy(tmp_path / "run"), grid, rounds=2)
+    assert result.plan is not None
+    told = {name: json.loads((tmp_path / name / "plan.json").read_text()) for name in NAMES}
+    refused = [one for one in result.plan.refused if one.path is not None]
+    assert refused
+    for name in NAMES:
+        own = {(one.helper, one.helped) for one in result.plan.refused if one.helped == name}
+        assert {(one["from"], name) for one in told[name]["refused"]} == own
+    # Only who has named a competitor itself is told of it: c and b have not.
+    reasons = {name: " ".join(one["why"] for one in told[name]["refused"]) for name in NAMES}
+    assert not any("compete with" in reasons[name] for name in ("b", "c", "e"))
+    for name, rival in (("a", "c"), ("d", "b")):
+        wanted = any(one.helped == name and one.path[0] == rival for one in refused if one.path)
+        assert (f"you compete with {rival}" in reasons[name]) == wanted
 
 
 def test_a_participant_remembers_the_same_in_a_file_of_its_own(tmp_path: Path) -> None:
@@ -344,7 +372,7 @@ def test_a_participant_remembers_the_same_in_a_file_of_its_own(tmp_path: Path) -
             assert a.data == b.data
     assert all(not node.state for node in grid.nodes.values())
     kept = sorted(path.name for path in (tmp_path / "of 11").iterdir())
-    assert kept == ["memory-1.npz", "metrics.json", "model.npz"]
+    assert kept == ["memory-1.npz", "metrics.json", "model.npz", "plan.json"]
 
 
 def test_competitors_from_a_file(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from logging import INFO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
@@ -52,7 +52,8 @@ def client_app(
     -------
     ClientApp
         It answers the strategy `FedCompetitors`. With ``output`` in the ``node-config`` it
-        keeps its own model there, as ``model.npz`` with its figures in ``metrics.json``, and
+        keeps its own model there, as ``model.npz`` with its figures in ``metrics.json`` and in
+        ``plan.json`` from whom it has learned, whom its data reaches and what was refused; and
         what it remembers between messages, which for large models spares much time.
     """
     app = ClientApp()
@@ -71,7 +72,7 @@ def client_app(
         memory.save(one)
         if request.stage == "end" and output and one.model is not None:
             figures = {f"{a}-{b}": value for (a, b), value in answered.metrics.items()}
-            _keep(Path(output), one.model, shapes, figures)
+            _keep(Path(output), one.model, shapes, figures, request.plan)
             log(INFO, "%s: model kept in %s", name, output)
         return Message(answer_record(answered, shapes, name), reply_to=message)
 
@@ -120,15 +121,12 @@ class _InFile:
     def save(self, one: Participant) -> None:
         arrays_now, numbers = one.save()
         named: dict[str, Any] = {f"array-{at}": array for at, array in enumerate(arrays_now)}
-        self.folder.mkdir(parents=True, exist_ok=True)
         # Whatever another run has left is of no use to this one.
         for old in self.folder.glob("memory-*.npz"):
             if old != self.file:
                 old.unlink()
-        half = self.file.with_suffix(".npz.half")
-        with half.open("wb") as file:
-            np.savez(file, names=list(numbers), numbers=list(numbers.values()), **named)
-        half.replace(self.file)
+        named |= {"names": list(numbers), "numbers": list(numbers.values())}
+        _write(self.file, lambda file: np.savez(file, **named))
 
 
 def _competitors(context: Context) -> list[str]:
@@ -139,14 +137,20 @@ def _competitors(context: Context) -> list[str]:
     return [name.strip() for name in listed if name.strip()]
 
 
-def _keep(folder: Path, model: Parameters, shapes: Shapes, figures: dict[str, float]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    # Never half a file: whoever reads it meanwhile sees the old one or the new one.
-    half = folder / "model.npz.half"
+def _keep(
+    folder: Path, model: Parameters, shapes: Shapes, figures: dict[str, float], plan: str
+) -> None:
+    named: dict[str, Any] = {key: one.numpy() for key, one in arrays(model, shapes).items()}
+    _write(folder / "model.npz", lambda file: np.savez(file, **named))
+    text = json.dumps(figures, indent=2) + "\n"
+    _write(folder / "metrics.json", lambda file: file.write(text.encode()))
+    _write(folder / "plan.json", lambda file: file.write(f"{plan}\n".encode()))
+
+
+def _write(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+    """Never half a file: whoever reads it meanwhile sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(path.name + ".half")
     with half.open("wb") as file:
-        named: dict[str, Any] = {key: one.numpy() for key, one in arrays(model, shapes).items()}
-        np.savez(file, **named)
-    half.replace(folder / "model.npz")
-    half = folder / "metrics.json.half"
-    half.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    half.replace(folder / "metrics.json")
+        write(file)
+    half.replace(path)

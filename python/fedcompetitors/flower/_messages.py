@@ -88,6 +88,8 @@ def request_record(
     said["is-mixture"] = request.is_mixture
     said["steps"] = request.steps
     said["models"] = len(request.models)
+    if request.plan:
+        said["plan"] = request.plan
     content = RecordDict({config_key: said, arrays_key: arrays(request.models[0], shapes)})
     for at, model in enumerate(request.models[1:], start=1):
         content[f"{arrays_key}-{at}"] = arrays(model, shapes)
@@ -105,6 +107,7 @@ def read_request(content: RecordDict) -> tuple[Request, list[tuple[str, list[int
         models=models,
         is_mixture=bool(said["is-mixture"]),
         steps=int(cast(int, said["steps"])),
+        plan=str(said.get("plan", "")),
     )
     return request, shapes
 
