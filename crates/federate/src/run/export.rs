@@ -136,15 +136,36 @@ pub fn export(folder: &Path, into: &Path) -> Result<(), RunError> {
         write(&store, query, &mut table)?.map_err(|error| RunError::unwritable(&path, error))?;
         atomically(&path, |writer| writer.write_all(&table))?;
     }
-    proof(&store, &into.join("proof"))?;
+    write_proof(&store, &into.join("proof"))?;
     let federation = store.said("federation")?.unwrap_or_default();
     atomically(&into.join("federation.toml"), |writer| writer.write_all(federation.as_bytes()))?;
     Ok(())
 }
 
-/// What `verify` reads: who competes, the plan of the first training (the federation's own
-/// method with its first seed, whose models have files) and its certificate.
-fn proof(store: &Store, into: &Path) -> Result<(), RunError> {
+/// What `verify` reads, as the texts of its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// Who competes, as CSV.
+    pub competing: Vec<u8>,
+    /// The plan, as JSON.
+    pub plan: String,
+    /// Its certificate, as JSON.
+    pub certificate: String,
+}
+
+/// What `verify` reads of a run; nothing before it has a plan.
+///
+/// # Errors
+/// If the run cannot be read or was changed.
+pub fn proof(folder: &Path) -> Result<Option<Proof>, RunError> {
+    let store = Store::read(folder)?;
+    store.check_all()?;
+    proof_of(&store)
+}
+
+/// Who competes, the plan of the first training (the federation's own method with its first
+/// seed, whose models have files) and its certificate.
+fn proof_of(store: &Store) -> Result<Option<Proof>, RunError> {
     let trainings: Vec<(i64, Proven)> = store.rows(
         "SELECT id, policy, welfare, upper_bound, certificate FROM trainings
          WHERE certificate <> '' AND welfare IS NOT NULL ORDER BY id LIMIT 1",
@@ -155,20 +176,28 @@ fn proof(store: &Store, into: &Path) -> Result<(), RunError> {
         },
     )?;
     let Some((id, proven)) = trainings.into_iter().next() else {
-        return Ok(());
+        return Ok(None);
     };
     let plan = match store.last_plan(id)? {
         Some(plan) => plan,
         None => proven.plan(store, id)?,
     };
-    make_folder(into)?;
     let mut competing = Vec::new();
-    let path = into.join("competing.csv");
-    write(store, COMPETING, &mut competing)?.map_err(|error| RunError::unwritable(&path, error))?;
+    write(store, COMPETING, &mut competing)?
+        .map_err(|error| RunError::unwritable(Path::new("competing.csv"), error))?;
+    Ok(Some(Proof { competing, plan, certificate: proven.certificate }))
+}
+
+/// Writes what `verify` reads.
+fn write_proof(store: &Store, into: &Path) -> Result<(), RunError> {
+    let Some(proof) = proof_of(store)? else {
+        return Ok(());
+    };
+    make_folder(into)?;
     for (name, text) in [
-        ("competing.csv", &*competing),
-        ("plan.json", plan.as_bytes()),
-        ("certificate.json", proven.certificate.as_bytes()),
+        ("competing.csv", &*proof.competing),
+        ("plan.json", proof.plan.as_bytes()),
+        ("certificate.json", proof.certificate.as_bytes()),
     ] {
         atomically(&into.join(name), |writer| writer.write_all(text))?;
     }

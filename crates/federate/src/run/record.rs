@@ -21,6 +21,8 @@ pub struct Record {
     pub program: String,
     /// Who competes, the lower number first, and the first round for which that was known.
     pub competing: Vec<(usize, usize, u64)>,
+    /// Who said so of whom.
+    pub reports: Vec<(usize, usize)>,
     /// Who would help whom and how much, by the estimate that the first training follows.
     pub benefit: Vec<(usize, usize, f64)>,
     /// Who learns from whom by the plan of the first training.
@@ -94,7 +96,9 @@ pub fn record(folder: &Path) -> Result<Record, RunError> {
     let said = store.said("program").map(Option::unwrap_or_default);
     let mut record =
         Record { program: reader.or_tell(said).unwrap_or_default(), ..Record::default() };
-    record.competing = reader.or_tell(competing(&known)).unwrap_or_default();
+    let reports = reader.or_tell(reports(&known)).unwrap_or_default();
+    record.reports = reports.iter().map(|&(a, b, _)| (a, b)).collect();
+    record.competing = pairs(&reports);
     record.ledger = reader.or_tell(ledger(&store)).unwrap_or_default();
     record.incidents = reader.or_tell(incidents(&store)).unwrap_or_default();
     if let Some(first) = first {
@@ -164,18 +168,24 @@ fn first_training(store: &Store) -> Result<Option<First>, RunError> {
     Ok(first.into_iter().next())
 }
 
-fn competing(known: &Known<'_>) -> Result<Vec<(usize, usize, u64)>, RunError> {
+/// Who said of whom that they compete, and the first round for which that was known.
+fn reports(known: &Known<'_>) -> Result<Vec<(usize, usize, u64)>, RunError> {
     let reports: Vec<(usize, usize, u64)> =
         known.store.rows("SELECT a, b, since FROM competing ORDER BY a, b", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
     known.all(reports.iter().flat_map(|&(a, b, _)| [a, b]))?;
+    Ok(reports)
+}
+
+/// Every pair once, whoever said it.
+fn pairs(reports: &[(usize, usize, u64)]) -> Vec<(usize, usize, u64)> {
     let mut pairs = BTreeMap::new();
-    for (a, b, since) in reports {
+    for &(a, b, since) in reports {
         let first: &mut u64 = pairs.entry((a.min(b), a.max(b))).or_insert(since);
         *first = since.min(*first);
     }
-    Ok(pairs.into_iter().map(|((a, b), since)| (a, b, since)).collect())
+    pairs.into_iter().map(|((a, b), since)| (a, b, since)).collect()
 }
 
 fn benefit(known: &Known<'_>, first: &First) -> Result<Vec<(usize, usize, f64)>, RunError> {
