@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::{
+    net::SocketAddr,
     path::PathBuf,
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
@@ -49,6 +50,8 @@ pub enum Command {
     Audit(AuditArguments),
     /// Write a run as one page to look at: its graphs, what everybody gains, the proof.
     Report(ReportArguments),
+    /// Show a run, or a folder of runs, in a browser, as it goes on.
+    Serve(ServeArguments),
     /// Decide who may learn from whom.
     Select(SelectArguments),
     /// Put the plans of all policies side by side.
@@ -178,6 +181,21 @@ pub struct ReportArguments {
     /// Write the page to this file instead of report.html in the folder of the run.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// The folder of a run, or one whose folders are runs.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Where to listen. Beyond this machine everything needs the link that is printed; what is
+    /// sent is not encrypted.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8765")]
+    pub listen: SocketAddr,
+    /// Make the links of this secret, so that they stay the same from one start to the next;
+    /// without it they are new each time.
+    #[arg(long, value_name = "FILE")]
+    pub secret: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -9,8 +9,9 @@ mod arguments;
 mod commands;
 mod interrupt;
 mod output;
+mod serve;
 
-use std::{io, process::ExitCode};
+use std::{io, net::SocketAddr, process::ExitCode};
 
 use clap::Parser;
 use fedcompetitors_federate::{FederateError, run::RunError};
@@ -50,6 +51,8 @@ enum Failure {
     /// A run cannot begin, go on or be read: exit status 3, or 4 where something is out of
     /// reach.
     Run(Box<RunError>),
+    /// An address cannot be listened on: exit status 4.
+    Listen { address: SocketAddr, error: io::Error },
     /// Standard output cannot be written to: exit status 4.
     Output(io::Error),
 }
@@ -66,7 +69,7 @@ impl Failure {
             },
             Self::Name(_) | Self::Usage { .. } => 2,
             Self::Learning(_) | Self::Damaged { .. } => 3,
-            Self::Network { .. } | Self::Output(_) => 4,
+            Self::Network { .. } | Self::Listen { .. } | Self::Output(_) => 4,
         }
     }
 
@@ -81,6 +84,10 @@ impl Failure {
             | Self::Network { error, hint } => (error.clone(), hint.clone()),
             Self::Learning(error) => (error.to_string(), error.hint().into()),
             Self::Run(error) => (error.to_string(), error.hint()),
+            Self::Listen { address, error } => (
+                format!("{address} cannot be listened on: {error}"),
+                "choose another address with --listen; port 0 takes any that is free".into(),
+            ),
             Self::Output(error) => (
                 format!("standard output cannot be written to: {error}"),
                 "check where it goes".into(),
@@ -140,7 +147,8 @@ fn main() -> ExitCode {
         Command::Metrics(arguments) => commands::metrics(&arguments),
         Command::Export(arguments) => commands::export(&arguments),
         Command::Audit(arguments) => commands::audit(&arguments),
-        Command::Report(arguments) => commands::report(&arguments),
+        Command::Report(arguments) => commands::report::report(&arguments),
+        Command::Serve(arguments) => serve::serve(&arguments),
         Command::Select(arguments) => commands::select(&arguments),
         Command::Compare(arguments) => commands::compare(&arguments),
         Command::Price(arguments) => commands::price(&arguments),

@@ -35,7 +35,12 @@ pub fn report(arguments: &ReportArguments) -> Result<Outcome, Failure> {
 
 /// A run as its page shows it, at this moment; another process may be writing it.
 pub fn view(folder: &Path) -> Result<View, Failure> {
-    let mut record = run::record(folder)?;
+    let record = run::record(folder)?;
+    Ok(audited_view(folder, record, run::is_at_work(folder)))
+}
+
+/// A record as its page shows it, with an audit that is made now.
+pub fn audited_view(folder: &Path, mut record: Record, is_at_work: bool) -> View {
     let audited = match run::audit(folder, None) {
         Ok(audit) => audited(&audit),
         Err(error) => {
@@ -46,7 +51,13 @@ pub fn view(folder: &Path) -> Result<View, Failure> {
             Audited::default()
         }
     };
-    Ok(filled(record, audited, run::is_at_work(folder), word_for(folder)))
+    filled(record, audited, is_at_work, word_for(folder))
+}
+
+/// A record as its page shows it before there is an audit.
+pub fn unaudited_view(folder: &Path, record: Record, is_at_work: bool) -> View {
+    let audit = Audited { is_later: true, ..Audited::default() };
+    filled(record, audit, is_at_work, word_for(folder))
 }
 
 fn audited(audit: &Audit) -> Audited {
@@ -55,6 +66,7 @@ fn audited(audit: &Audit) -> Audited {
         .iter()
         .map(|method| format!("Not replayed: {method}, which is for reference only."));
     Audited {
+        is_later: false,
         looked_at: looked_at(audit),
         findings: audit.findings.iter().map(finding_text).collect(),
         besides: audit.besides.iter().map(besides_text).chain(not_replayed).collect(),
@@ -90,6 +102,7 @@ fn filled(record: Record, audit: Audited, is_at_work: bool, folder: String) -> V
         run: report_of(summary),
         standing,
         competing: record.competing.clone(),
+        reports: record.reports.clone(),
         benefit: record.benefit.clone(),
         usage: record.usage.clone(),
         refusals: refusals.collect(),

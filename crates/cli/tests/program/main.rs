@@ -9,6 +9,7 @@ mod plans;
 mod proofs;
 mod report;
 mod runs;
+mod serve;
 
 use std::{
     fs,

@@ -10,6 +10,7 @@ mod curves;
 mod graphs;
 mod layout;
 mod ledger;
+mod live;
 mod matrix;
 mod order;
 mod page;
@@ -20,6 +21,7 @@ mod tables;
 mod tests;
 mod text;
 
+pub use live::{LIVE_ICON, LIVE_SCRIPT, LIVE_STYLE, Listed, list_page, live_page, message_page};
 pub use maud::Markup;
 pub use page::{Section, header, page, sections};
 
@@ -34,6 +36,8 @@ pub struct View {
     pub standing: Standing,
     /// Who competes with whom, and the first round for which that was known (0: from the start).
     pub competing: Vec<(usize, usize, u64)>,
+    /// Who said so of whom.
+    pub reports: Vec<(usize, usize)>,
     /// Who would help whom, and how much.
     pub benefit: Vec<(usize, usize, f64)>,
     /// Who learns from whom: helper, helped.
@@ -149,6 +153,8 @@ pub struct PlanStep {
 /// What an audit has found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Audited {
+    /// Has it not been made yet? A page that follows a run waits for its end.
+    pub is_later: bool,
     /// What was looked at, in a sentence; empty if it could not be.
     pub looked_at: String,
     /// What is wrong, in whole sentences; nothing if all is well.

@@ -14,7 +14,7 @@ use crate::{
     run::{LITTLE, shown_gain, spread},
 };
 
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 
 /// A part of the page.
 pub struct Section {
@@ -157,7 +157,9 @@ fn verdict(view: &View) -> Markup {
             }
         }
         @match view.standing {
+            Standing::Running if view.audit.is_later => p.note { "The run is at work. Whether the rule was kept is audited when it has ended." },
             Standing::Running => p.note { "The run is at work: this is what it had kept when the page was made." },
+            _ if view.audit.is_later => p.note { "The audit is at work: whether the rule was kept shows here as soon as it is done." },
             Standing::Interrupted => p.note { "The run was stopped before its end; " code { "fedcompetitors run … --resume" } " goes on with it." },
             _ => {}
         }

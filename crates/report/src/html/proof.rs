@@ -55,7 +55,9 @@ pub fn section(view: &View) -> Markup {
 /// What the audit found when the page was made.
 fn finding(view: &View) -> Markup {
     html! {
-        @if view.audit.looked_at.is_empty() {
+        @if view.audit.is_later {
+            p { "This page has not audited the run yet; it does when nobody is at work on it." }
+        } @else if view.audit.looked_at.is_empty() {
             p { "When this page was made the run could not be audited." }
         } @else {
             p { "When this page was made: " (said(&view.audit.looked_at)) }

@@ -52,6 +52,7 @@ fn view(names: &[&str]) -> View {
         },
         standing: Standing::Complete,
         competing: vec![(0, 1, 0)],
+        reports: vec![(0, 1)],
         benefit: vec![(0, 2, 0.4), (2, 1, 0.2)],
         usage: vec![(0, 2)],
         refusals: vec![Refused {
@@ -72,6 +73,7 @@ fn view(names: &[&str]) -> View {
         plans: Vec::new(),
         certificate: "{\n  \"format\": \"fedcompetitors-certificate/1\"\n}\n".into(),
         audit: Audited {
+            is_later: false,
             looked_at: "Replayed 4 transfers.".into(),
             findings: Vec::new(),
             besides: Vec::new(),
@@ -270,6 +272,7 @@ fn a_page_about_nothing_is_a_page() {
     view = View {
         run: empty,
         competing: Vec::new(),
+        reports: Vec::new(),
         benefit: Vec::new(),
         usage: Vec::new(),
         refusals: Vec::new(),

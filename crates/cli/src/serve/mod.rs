@@ -1,0 +1,129 @@
+//! `serve`: runs in a browser, as they go on.
+//!
+//! It only ever reads. `runs` knows which runs there are, `live` keeps the page of one up with
+//! its record for all who look at it, `guard` decides who gets an answer at all, `answers` are
+//! the pages, and what is here puts them on a socket with limits on everything that a stranger
+//! chooses: how many connections, how long a request, how slowly it may come.
+
+mod answers;
+mod guard;
+mod live;
+mod runs;
+
+use std::{fs, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{net::TcpListener, sync::Semaphore};
+
+use crate::{
+    Failure, Outcome,
+    arguments::ServeArguments,
+    output::{shown_path, tell, warn},
+};
+use guard::{Guard, Keys};
+use runs::Runs;
+
+/// Connections at a time; whoever comes then waits.
+const MOST_CONNECTIONS: usize = 1_024;
+
+/// Bytes of a request's head.
+const LONGEST_HEAD: usize = 32 * 1024;
+
+/// How long a request's head may take to come.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answers that cost something, at a time; whoever comes then is told to try again.
+const MOST_AT_WORK: usize = 4;
+
+/// A secret that is shorter could be guessed.
+const SHORTEST_SECRET: usize = 16;
+
+/// What all answers share.
+pub struct Desk {
+    pub runs: Runs,
+    pub guard: Guard,
+    /// A permit for each answer that costs something.
+    pub work: Arc<Semaphore>,
+}
+
+pub fn serve(arguments: &ServeArguments) -> Result<Outcome, Failure> {
+    let runs = Runs::open(&arguments.folder)?;
+    let keys = match &arguments.secret {
+        Some(path) => {
+            let unreadable = |error: io::Error| Failure::Usage {
+                error: format!("{} cannot be read: {error}", shown_path(path)),
+                hint: "name a file with a secret, such as 32 random bytes".into(),
+            };
+            let secret = fs::read(path).map_err(unreadable)?;
+            if secret.len() < SHORTEST_SECRET {
+                return Err(Failure::Usage {
+                    error: format!("the secret in {} is too short", shown_path(path)),
+                    hint: format!("at least {SHORTEST_SECRET} bytes, such as 32 random ones"),
+                });
+            }
+            Keys::of(&secret)
+        }
+        None => Keys::random()?,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(MOST_AT_WORK + 4)
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let unheard = |error| Failure::Listen { address: arguments.listen, error };
+        let listener = TcpListener::bind(arguments.listen).await.map_err(unheard)?;
+        let address = listener.local_addr().map_err(unheard)?;
+        let guard = Guard::new(address, &keys);
+        introduce(address, &guard);
+        let work = Arc::new(Semaphore::new(MOST_AT_WORK));
+        listen(&listener, Arc::new(Desk { runs, guard, work })).await
+    })
+}
+
+/// Says where the pages are.
+fn introduce(address: SocketAddr, guard: &Guard) {
+    if guard.is_open() {
+        tell(&format!("the page is http://{address}/ (Ctrl-C ends it)"));
+        return;
+    }
+    if !address.ip().is_loopback() {
+        warn("whoever can listen in on the network can read along: nothing here is encrypted");
+    }
+    tell(&format!(
+        "the page is http://{address}/?token={} (whoever has this link sees everything; Ctrl-C ends it)",
+        guard.token()
+    ));
+}
+
+/// Answers until the program is ended.
+async fn listen(listener: &TcpListener, desk: Arc<Desk>) -> Result<Outcome, Failure> {
+    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let pages = answers::router(desk);
+    loop {
+        let Ok(place) = Arc::clone(&connections).acquire_owned().await else {
+            return Ok(Outcome::Done);
+        };
+        let Ok((stream, _)) = listener.accept().await else {
+            // Such as too many open files: it passes when somebody goes.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let service = TowerToHyperService::new(pages.clone());
+        tokio::spawn(async move {
+            let _ = stream.set_nodelay(true);
+            let mut protocol = http1::Builder::new();
+            protocol
+                .timer(TokioTimer::new())
+                .header_read_timeout(PATIENCE)
+                .max_buf_size(LONGEST_HEAD);
+            // A connection that breaks off concerns nobody else.
+            let _ = protocol.serve_connection(TokioIo::new(stream), service).await;
+            drop(place);
+        });
+    }
+}

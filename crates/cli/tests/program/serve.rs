@@ -1,0 +1,277 @@
+//! The pages that `serve` shows, asked for over its socket as a browser would, and as one would
+//! who means no good.
+
+mod client;
+
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use client::{Answer, Server};
+
+use super::{
+    runs::{SMALL, run_small},
+    *,
+};
+
+/// A desk with a small run that is complete.
+pub fn desk_with_run() -> Desk {
+    let desk = Desk::new();
+    desk.write("small.toml", SMALL);
+    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+    desk
+}
+
+fn tamper(desk: &Desk, statements: &str) {
+    let database = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
+    database.execute_batch(&format!("PRAGMA foreign_keys = OFF; {statements}")).expect("a change");
+}
+
+/// Every file below a folder, with its bytes.
+fn bytes_of(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        if entry.path().is_dir() {
+            all.extend(bytes_of(&entry.path()));
+        } else {
+            all.insert(entry.path(), fs::read(entry.path()).expect("a file"));
+        }
+    }
+    all
+}
+
+fn assert_guarded(answer: &Answer) {
+    let policy = answer.header("content-security-policy").expect("a policy");
+    for rule in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(rule), "{policy}");
+    }
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn a_finished_run_is_shown_and_not_touched() {
+    let desk = desk_with_run();
+    let before = bytes_of(&desk.path("run"));
+    let server = Server::start(&desk, &["run"]);
+    let first = server.get("/");
+    assert_eq!((first.status, first.header("location")), (303, Some("/run/run/")));
+    let page = server.get("/run/run/");
+    assert_eq!(page.status, 200);
+    assert_guarded(&page);
+    for words in
+        ["✓ complete", "Nobody's data came to a competitor.", "id=\"proof\"", "data-version="]
+    {
+        assert!(page.body.contains(words), "{words}");
+    }
+    assert!(
+        !page.body.contains("<style")
+            && !page.body.contains(" style=")
+            && !page.body.contains("onclick")
+    );
+    for (path, kind, begin) in [
+        ("/style.css", "text/css; charset=utf-8", "/* Colours"),
+        ("/live.js", "text/javascript; charset=utf-8", "// Keeps"),
+        ("/icon.svg", "image/svg+xml", "<svg"),
+        ("/run/run/plan.json", "application/json", "{"),
+        ("/run/run/certificate.json", "application/json", "{"),
+        ("/run/run/metrics.csv", "text/csv; charset=utf-8", "run,method,seed,participant,"),
+    ] {
+        let answer = server.get(path);
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)), "{path}");
+        assert!(answer.body.starts_with(begin), "{path}: {}", &answer.body[..20]);
+        assert_guarded(&answer);
+    }
+    assert_eq!(desk.run(&["export", "run", "--to", "out"]).status.code(), Some(0));
+    let exported = |name: &str| fs::read_to_string(desk.path("out").join(name)).expect("a file");
+    assert_eq!(server.get("/run/run/plan.json").body, exported("proof/plan.json"));
+    assert_eq!(server.get("/run/run/certificate.json").body, exported("proof/certificate.json"));
+    assert_eq!(server.get("/run/run/metrics.csv").body, exported("metrics.csv"));
+    assert!(bytes_of(&desk.path("run")) == before, "serving changes nothing");
+}
+
+#[test]
+fn what_was_not_offered_is_not_answered() {
+    let desk = desk_with_run();
+    desk.write("secret.txt", "not for you");
+    let server = Server::start(&desk, &["run"]);
+    for path in [
+        "/run/other/",
+        "/run/..%2frun/",
+        "/run/..%2f..%2fetc/",
+        "/run/%2e%2e/",
+        "/run/../secret.txt",
+        "/run/run/..%2f..%2fsecret.txt",
+        "/run/run/run.sqlite",
+        "/run/run%00/",
+        "/run/%ff/",
+        "/secret.txt",
+        "//secret.txt",
+    ] {
+        let answer = server.get(path);
+        assert!(matches!(answer.status, 400 | 404), "{path}: {}", answer.status);
+        assert!(!answer.body.contains("not for you"), "{path}");
+    }
+    for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "127.0.0.1", ""] {
+        let answer = server.ask("GET", "/run/run/", &[("Host", host)]);
+        assert_eq!(answer.status, 421, "{host}");
+        assert!(!answer.body.contains("complete"));
+    }
+    let port = server.port();
+    for host in ["127.0.0.1", "localhost", "[::1]"] {
+        let host = format!("{host}:{port}");
+        assert_eq!(server.ask("GET", "/run/run/", &[("Host", &host)]).status, 200, "{host}");
+    }
+    assert_eq!(server.ask("POST", "/run/run/", &[]).status, 405);
+    assert_eq!(server.ask("DELETE", "/run/run/", &[]).status, 405);
+    assert_eq!(server.ask("GET", "/run/run/", &[("Content-Length", "5000000")]).status, 413);
+    let long = format!("/run/run/?{}", "a".repeat(9_000));
+    assert_eq!(server.get(&long).status, 414);
+    let longer = format!("/run/run/?{}", "a".repeat(100_000));
+    assert!(matches!(server.get(&longer).status, 414 | 431), "even the head is too long");
+    assert_eq!(server.get("/run/run/").status, 200, "and it goes on");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_runs_is_listed_and_links_out_of_it_are_not() {
+    let desk = desk_with_run();
+    fs::create_dir_all(desk.path("all/a <b>&c")).expect("a folder");
+    fs::create_dir_all(desk.path("all/broken")).expect("a folder");
+    fs::create_dir_all(desk.path("all/nothing")).expect("a folder");
+    fs::create_dir_all(desk.path("all/linked")).expect("a folder");
+    fs::copy(desk.path("run/run.sqlite"), desk.path("all/a <b>&c/run.sqlite")).expect("copied");
+    fs::write(desk.path("all/broken/run.sqlite"), "not a database at all").expect("written");
+    std::os::unix::fs::symlink(desk.path("run"), desk.path("all/out")).expect("a link");
+    std::os::unix::fs::symlink(desk.path("run/run.sqlite"), desk.path("all/linked/run.sqlite"))
+        .expect("a link");
+    let server = Server::start(&desk, &["all"]);
+    let list = server.get("/");
+    assert_eq!(list.status, 200);
+    assert!(
+        list.body.contains("2 runs") && list.body.contains("a &lt;b&gt;&amp;c"),
+        "{}",
+        list.body
+    );
+    assert!(list.body.contains("href=\"run/a%20%3Cb%3E%26c/\"") && list.body.contains("damaged"));
+    for gone in ["nothing", "out", "linked", ".."] {
+        assert_eq!(server.get(&format!("/run/{gone}/")).status, 404, "{gone}");
+    }
+    assert_eq!(server.get("/run/a%20%3Cb%3E%26c/").status, 200);
+    let broken = server.get("/run/broken/");
+    assert_eq!(broken.status, 200);
+    assert!(broken.body.contains("✕ damaged") && broken.body.contains("This record is damaged"));
+    assert_eq!(server.get("/run/broken/plan.json").status, 500);
+}
+
+#[test]
+fn beyond_this_machine_everything_needs_the_link() {
+    let desk = desk_with_run();
+    let server = Server::start(&desk, &["run", "--listen", "0.0.0.0:0"]);
+    assert!(server.said.contains("nothing here is encrypted"), "{}", server.said);
+    let token = server.token();
+    for path in
+        ["/", "/run/run/", "/run/run/events", "/run/run/plan.json", "/style.css", "/nowhere"]
+    {
+        assert_eq!(server.get(path).status, 401, "{path}");
+        let wrong = format!("{path}?token={}", "0".repeat(64));
+        assert_eq!(server.get(&wrong).status, 403, "{path}");
+        assert_eq!(server.get(&format!("{path}?token=")).status, 403, "{path}");
+    }
+    let entry = server.get(&format!("//evil.example/?a=b+c&token={token}"));
+    assert_eq!((entry.status, entry.header("location")), (303, Some("/evil.example/?a=b+c")));
+    assert_guarded(&entry);
+    let cookie = entry.header("set-cookie").expect("a cookie").to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let cookie = cookie.split(';').next().expect("a pair");
+    let page = server.ask("GET", "/run/run/", &[("Cookie", cookie)]);
+    assert_eq!(page.status, 200);
+    assert!(!page.body.contains(token), "no page repeats it");
+    let name = cookie.split('=').next().expect("a name");
+    for cookie in [format!("{name}=nonsense"), format!("other={token}"), name.to_owned()] {
+        assert_eq!(server.ask("GET", "/run/run/", &[("Cookie", &cookie)]).status, 401, "{cookie}");
+    }
+}
+
+#[test]
+fn links_stay_the_same_for_a_secret_and_else_do_not() {
+    let desk = desk_with_run();
+    desk.write("secret", "sixteen bytes at least");
+    desk.write("short", "too short");
+    let link = |arguments: &[&str]| Server::start(&desk, arguments).token().to_owned();
+    let beyond = ["run", "--listen", "0.0.0.0:0"];
+    let with = [&beyond[..], &["--secret", "secret"]].concat();
+    assert_eq!(link(&with), link(&with));
+    assert_ne!(link(&beyond), link(&beyond));
+    let output = desk.run(&["serve", "run", "--secret", "short"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("too short"));
+}
+
+#[test]
+fn what_cannot_be_served_is_told() {
+    let desk = desk_with_run();
+    fs::create_dir(desk.path("empty")).expect("a folder");
+    for folder in ["nowhere", "empty"] {
+        assert_eq!(desk.run(&["serve", folder]).status.code(), Some(2), "{folder}");
+    }
+    let server = Server::start(&desk, &["run"]);
+    let taken = desk.run(&["serve", "run", "--listen", &format!("127.0.0.1:{}", server.port())]);
+    assert_eq!(taken.status.code(), Some(4), "{}", seen(&taken));
+    assert!(text(&taken.stderr).contains("cannot be listened on"));
+    assert_eq!(desk.run(&["serve", "run", "--listen", "nonsense"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_run_on_its_way_is_followed() {
+    let desk = desk_with_run();
+    // As if the first training were on its way, and its run at work.
+    tamper(
+        &desk,
+        "UPDATE run SET value = 'running' WHERE key = 'status';
+         UPDATE trainings SET gradients = NULL, hash = NULL WHERE id = 1;
+         DELETE FROM models WHERE training = 1; DELETE FROM trainings WHERE id > 1;",
+    );
+    let lock = fs::File::create(desk.path("run/run.lock")).expect("a lock");
+    lock.lock().expect("locked");
+    let server = Server::start(&desk, &["run"]);
+    let page = server.get("/run/run/");
+    assert!(page.body.contains("… running") && page.body.contains("audited when it has ended"));
+    let version = page.body.split("data-version=\"").nth(1).expect("a version");
+    let version = &version[..version.find('"').expect("its end")];
+    let mut events = server.follow(&format!("/run/run/events?since={version}"));
+    assert_eq!(events.next(Duration::from_millis(700)), None, "nothing is new");
+    tamper(&desk, "UPDATE metrics SET value = value + 0.1 WHERE split = 'validation';");
+    let event = events.next(Duration::from_secs(20)).expect("an event");
+    assert!(
+        event.contains("event: part") && event.contains("data: <section id=\"curves\""),
+        "{event}"
+    );
+    // Whoever comes without a state gets all of it.
+    let mut fresh = server.follow("/run/run/events");
+    let first = fresh.next(Duration::from_secs(20)).expect("an event");
+    assert!(first.contains("data: <header id=\"top\""), "{first}");
+    drop(lock);
+    loop {
+        let event = events.next(Duration::from_secs(20)).expect("an event");
+        if event.contains("‖ interrupted") {
+            break;
+        }
+    }
+}
+
+#[test]
+fn names_stay_names() {
+    let desk = desk_with_run();
+    tamper(
+        &desk,
+        "UPDATE participants SET name = '<script>alert(1)</script>' WHERE id = 0;
+         UPDATE participants SET name = '\"><img src=x onerror=alert(2)>' WHERE id = 1;
+         UPDATE run SET value = '</title><script>alert(3)</script>' WHERE key = 'name';",
+    );
+    let server = Server::start(&desk, &["run"]);
+    let page = server.get("/run/run/");
+    assert!(page.body.contains("&lt;script&gt;alert(1)"), "{}", page.body);
+    assert!(!page.body.contains("<script>") && !page.body.contains("<img"));
+    let event = server.follow("/run/run/events").next(Duration::from_secs(20)).expect("an event");
+    assert!(!event.contains("<script>") && !event.contains("<img"));
+}
