@@ -36,27 +36,28 @@ pub fn effects_text(
     searched: bool,
 ) -> String {
     let mut table = Table::new(&["participant", ">gets", ">would get", ">difference"]);
-    let mut staying = (0.0, 0.0);
     for effect in effects {
         let (would_get, difference) = match effect.then {
-            Some(then) => {
-                staying = (staying.0 + effect.now, staying.1 + then);
-                (number(then), signed(then - effect.now))
-            }
+            Some(then) => (number(then), signed(then - effect.now)),
             None => ("not there".into(), String::new()),
         };
         let name = shown(participants.name(effect.participant)).into_owned();
         table.row(vec![name, number(effect.now), would_get, difference]);
     }
+    format!("{}\n{}", table.render(), worth_text(effects, now, then, searched))
+}
+
+/// What everybody gets together, and would get.
+pub(crate) fn worth_text(effects: &[Effect], now: Worth, then: Worth, searched: bool) -> String {
     let mut text = format!(
-        "{}\nWelfare {} now, {} then ({}).\n",
-        table.render(),
+        "Welfare {} now, {} then ({}).\n",
         number(now.welfare),
         number(then.welfare),
         signed(then.welfare - now.welfare)
     );
     if effects.iter().any(|effect| effect.then.is_none()) {
-        let (now, then) = staying;
+        let stays = effects.iter().filter_map(|effect| Some((effect.now, effect.then?)));
+        let (now, then) = stays.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let _ = writeln!(
             text,
             "Of that, those who stay: {} now, {} then ({}).",
@@ -127,7 +128,7 @@ pub fn prices_text(competing: &CompetingGraph, prices: &[Price], now: f64) -> St
 }
 
 /// A difference with its sign; what rounding leaves is none.
-fn signed(difference: f64) -> String {
+pub(crate) fn signed(difference: f64) -> String {
     if difference.abs() < 1e-9 {
         return "0".into();
     }

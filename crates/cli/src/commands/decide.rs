@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Plan, Policy, Setting,
+    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Plan, Policy, Setting,
 };
 
 use crate::{
@@ -62,16 +62,29 @@ impl<'a> Decider<'a> {
         let left = self.deadline.saturating_duration_since(Instant::now()).as_secs_f64();
         let seconds = left / self.plans.max(1) as f64;
         self.plans = self.plans.saturating_sub(1);
-        match self.policy {
-            PolicyName::Greedy => Greedy.plan(setting),
-            PolicyName::Cliques => Cliques.plan(setting),
-            PolicyName::Coalitions => Coalitions.plan(setting),
-            PolicyName::Egoists => Egoists.plan(setting),
-            PolicyName::None => Alone.plan(setting),
-            PolicyName::Optimal => while_searching(|stop| {
+        if self.policy == PolicyName::Optimal {
+            return while_searching(|stop| {
                 let effort = self.effort.effort(seconds, stop);
-                Optimal { objective: self.objective.into(), effort }.plan(setting)
-            }),
+                plan_by(self.policy, self.objective, effort, setting)
+            });
         }
+        plan_by(self.policy, self.objective, Effort::default(), setting)
+    }
+}
+
+/// The plan of a policy; only `optimal` has an objective and takes an effort.
+pub fn plan_by(
+    policy: PolicyName,
+    objective: ObjectiveName,
+    effort: Effort<'_>,
+    setting: &Setting<'_>,
+) -> Plan {
+    match policy {
+        PolicyName::Greedy => Greedy.plan(setting),
+        PolicyName::Cliques => Cliques.plan(setting),
+        PolicyName::Coalitions => Coalitions.plan(setting),
+        PolicyName::Egoists => Egoists.plan(setting),
+        PolicyName::None => Alone.plan(setting),
+        PolicyName::Optimal => Optimal { objective: objective.into(), effort }.plan(setting),
     }
 }

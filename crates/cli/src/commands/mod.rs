@@ -4,7 +4,7 @@ mod change;
 mod check;
 mod compare;
 mod data;
-mod decide;
+pub mod decide;
 mod explain;
 mod generate;
 mod init;
@@ -16,7 +16,7 @@ mod results;
 mod run;
 mod select;
 mod verify;
-mod what_if;
+pub mod what_if;
 
 pub use change::{declare, join, leave, replan};
 pub use check::check;

@@ -135,6 +135,7 @@ fn filled(record: Record, audit: Audited, is_at_work: bool, folder: String) -> V
         program: record.program,
         problems: record.problems,
         folder,
+        ask: None,
     }
 }
 

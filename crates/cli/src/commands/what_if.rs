@@ -43,15 +43,7 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
     if was_interrupted() {
         warn("interrupted: the two plans were looked for unequally long");
     }
-    let gets = |benefit: &BenefitGraph, usage: &UsageGraph, to: usize| {
-        benefit.received(to, |from| usage.uses(from, to))
-    };
-    let effect = |to: usize| Effect {
-        participant: to,
-        now: gets(&graphs.benefit, &now.usage, to),
-        then: (!absent.contains(&to)).then(|| gets(&benefit, &then.usage, to)),
-    };
-    let effects: Vec<Effect> = (0..participants.len()).map(effect).collect();
+    let effects = effects((&graphs.benefit, &now.usage), (&benefit, &then.usage), &absent);
     print(|output| match arguments.format {
         PlanFormat::Json => {
             let rows = effects.iter().map(|effect| {
@@ -89,4 +81,21 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
         }
     })?;
     Ok(Outcome::Done)
+}
+
+/// What each gets by one plan and would get by another, without those who would not be there.
+pub fn effects(
+    now: (&BenefitGraph, &UsageGraph),
+    then: (&BenefitGraph, &UsageGraph),
+    absent: &[usize],
+) -> Vec<Effect> {
+    let gets = |(benefit, usage): (&BenefitGraph, &UsageGraph), to: usize| {
+        benefit.received(to, |from| usage.uses(from, to))
+    };
+    let effect = |to: usize| Effect {
+        participant: to,
+        now: gets(now, to),
+        then: (!absent.contains(&to)).then(|| gets(then, to)),
+    };
+    (0..now.0.participants().len()).map(effect).collect()
 }

@@ -17,6 +17,7 @@ use super::{
     Desk, guard,
     guard::{encoded, told},
     live::{Live, version},
+    what_if,
 };
 
 /// All addresses.
@@ -28,6 +29,7 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route("/icon.svg", get(|| async { file("image/svg+xml", LIVE_ICON) }))
         .route("/run/{name}/", get(page))
         .route("/run/{name}/events", get(events))
+        .route("/run/{name}/what-if", get(what_if::what_if))
         .route("/run/{name}/plan.json", get(plan))
         .route("/run/{name}/certificate.json", get(certificate))
         .route("/run/{name}/metrics.csv", get(metrics))

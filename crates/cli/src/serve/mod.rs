@@ -9,6 +9,7 @@ mod answers;
 mod guard;
 mod live;
 mod runs;
+mod what_if;
 
 use std::{fs, io, net::SocketAddr, sync::Arc, time::Duration};
 

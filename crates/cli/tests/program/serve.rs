@@ -275,3 +275,82 @@ fn names_stay_names() {
     let event = server.follow("/run/run/events").next(Duration::from_secs(20)).expect("an event");
     assert!(!event.contains("<script>") && !event.contains("<img"));
 }
+
+#[test]
+fn questions_are_answered_by_their_address_alone() {
+    let desk = desk_with_run();
+    let before = bytes_of(&desk.path("run"));
+    let server = Server::start(&desk, &["run"]);
+    let ask = |query: &str| server.get(&format!("/run/run/what-if{query}"));
+    let plain = ask("");
+    assert_eq!(plain.status, 200);
+    assert_guarded(&plain);
+    assert!(
+        plain.body.contains("Nothing yet") && plain.body.contains("name=\"do\" value=\"compete\"")
+    );
+    assert!(plain.body.contains("data-swap><g class=\"edge"), "edges lead to their reasons");
+    // A button leads to the address of the changed question.
+    let pressed = ask("?policy=optimal&objective=welfare&a=1&b=2&value=0.1&name=&do=compete");
+    let address = pressed.header("location").expect("an address").to_owned();
+    assert_eq!(
+        (pressed.status, &*address),
+        (303, "what-if?policy=optimal&objective=welfare&compete=1-2")
+    );
+    let changed = ask(&address["what-if".len()..]);
+    assert_eq!(changed.status, 200);
+    for words in [
+        " compete. ",
+        "Welfare ",
+        "take back",
+        "Each plan was looked for for at most 0.5",
+        "No plan has a larger welfare",
+        "value=\"1-2\"",
+    ] {
+        assert!(changed.body.contains(words), "{words}: {}", changed.body);
+    }
+    // Every other button.
+    for (query, then) in [
+        ("a=2&b=1&do=apart&compete=1-2", "apart=1-2"),
+        ("a=2&b=1&do=help&value=0.25", "help=2-1%3A0.25"),
+        ("a=2&b=1&do=leave", "without=2"),
+        ("a=2&b=1&do=why", "why=2-1"),
+        ("a=2&b=1&do=join&name=New+One", "new=New+One"),
+    ] {
+        let pressed = ask(&format!("?{query}"));
+        let address = pressed.header("location").expect("an address").to_owned();
+        assert!(address.ends_with(&format!("&{then}")), "{address}");
+        assert_eq!(ask(&address["what-if".len()..]).status, 200, "{address}");
+    }
+    let why = ask("?compete=1-2&why=1-2");
+    assert!(why.body.contains("because they compete"), "{}", why.body);
+    let gone = ask("?without=1&why=1-2");
+    assert!(gone.body.contains("has left.") && gone.body.contains("not there"));
+    // A newcomer can be helped, and taken back with all that was said of it.
+    let names = server.get("/run/run/what-if").body.matches("<option value=\"1\"").count();
+    assert_eq!(names, 2, "one in each list");
+    let hostile = ask("?new=%3Cscript%3Ealert(1)%3C%2Fscript%3E&help=1-5%3A0.5");
+    assert!(matches!(hostile.status, 200 | 400), "{}", hostile.status);
+    assert!(!hostile.body.contains("<script>alert"));
+    let many: Vec<String> = (0..21).map(|at| format!("new=n{at}")).collect();
+    for nonsense in [
+        "?policy=best",
+        "?objective=none",
+        "?compete=1-1",
+        "?compete=1-999",
+        "?compete=0-1",
+        "?compete=1",
+        "?help=1-2%3Anan",
+        "?help=1-2%3A-1",
+        "?a=1&b=1&do=compete",
+        "?do=format",
+        "?new=",
+        "?new=a&new=a",
+        &format!("?{}", many.join("&")),
+    ] {
+        let answer = ask(nonsense);
+        assert_eq!(answer.status, 400, "{nonsense}");
+        assert_guarded(&answer);
+    }
+    assert_eq!(server.get("/run/other/what-if").status, 404);
+    assert!(bytes_of(&desk.path("run")) == before, "asking changes nothing");
+}

@@ -86,7 +86,13 @@ fn matrix_order(view: &View) -> Vec<usize> {
 }
 
 fn cells(graph: &Graph) -> Vec<Cell<'_>> {
-    let cell = |edge: &'_ Edge, row, column| Cell { row, column, level: level(edge), label: "" };
+    let cell = |edge: &'_ Edge, row, column| Cell {
+        row,
+        column,
+        level: level(edge),
+        label: "",
+        is_directed: graph.is_directed,
+    };
     let mut cells: Vec<Cell<'_>> = Vec::with_capacity(graph.edges.len());
     for edge in &graph.edges {
         cells.push(Cell { label: &edge.label, ..cell(edge, edge.from, edge.to) });
@@ -205,7 +211,7 @@ fn nodes(view: &View, graph: &Graph) -> Markup {
     html! {
         svg.nodes viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="group" aria-label=(label) {
             @for edge in edges {
-                (self::edge(graph, edge, &places))
+                (self::edge(view, graph, edge, &places))
             }
             @for (participant, place) in places.iter().enumerate() {
                 @let name = view.name(participant);
@@ -225,18 +231,20 @@ fn nodes(view: &View, graph: &Graph) -> Markup {
 /// From a node's middle to where edges begin and end.
 const AROUND: f64 = 7.0;
 
-fn edge(graph: &Graph, edge: &Edge, places: &[Place]) -> Markup {
+fn edge(view: &View, graph: &Graph, edge: &Edge, places: &[Place]) -> Markup {
     let (from, to) = (places[edge.from], places[edge.to]);
     let width = if edge.is_refused { "1.2".into() } else { at(1.0 + 2.5 * edge.strength) };
     let refused = if edge.is_refused { " refused" } else { "" };
     let (line, tip) = if graph.is_directed { bent(&from, &to) } else { straight(&from, &to) };
-    html! {
+    let mark = html! {
         g class=(format!("edge {}{refused}", graph.id)) role="img" aria-label=(edge.label) {
             title { (edge.label) }
             path.line d=(line) stroke-width=(width) {}
             @if let Some(tip) = tip { path.tip d=(tip) {} }
         }
-    }
+    };
+    let why = if graph.is_directed { view.why(edge.from, edge.to) } else { None };
+    matrix::linked(why.as_deref(), &mark)
 }
 
 fn straight(from: &Place, to: &Place) -> (String, Option<String>) {

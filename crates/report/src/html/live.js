@@ -37,4 +37,47 @@
       if (old) replace(old, document.adoptNode(next));
     });
   }
+
+  // Questions are answered in place: the address still holds the whole of them, and without this
+  // script the browser goes there by itself.
+  let asked = 0;
+  const ask = async (address, isNew) => {
+    const mine = ++asked;
+    const main = document.getElementById("main");
+    const focus = document.activeElement?.id;
+    main.classList.add("waits");
+    try {
+      const answer = await fetch(address, { credentials: "same-origin" });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (mine !== asked) return;
+      const open = within(main, "details").map((one) => one.open);
+      main.replaceWith(document.adoptNode(page.getElementById("main")));
+      const now = document.getElementById("main");
+      const folded = within(now, "details");
+      if (folded.length === open.length) folded.forEach((one, at) => { one.open = open[at]; });
+      if (isNew) history.pushState(null, "", answer.url);
+      const next = (focus && document.getElementById(focus)) || now.querySelector("#answer-title, h2");
+      if (next.tabIndex < 0) next.tabIndex = -1;
+      next.focus({ preventScroll: Boolean(focus) });
+    } catch {
+      location.assign(address);
+    }
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-swap]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    ask(new URL(link.getAttribute("href"), location.href).href, true);
+  });
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[data-swap]");
+    if (!form) return;
+    event.preventDefault();
+    const address = new URL(form.getAttribute("action"), location.href);
+    address.search = new URLSearchParams(new FormData(form, event.submitter)).toString();
+    ask(address.href, true);
+  });
+  if (document.querySelector("form[data-swap]")) {
+    window.addEventListener("popstate", () => ask(location.href, false));
+  }
 })();

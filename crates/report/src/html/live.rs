@@ -79,6 +79,7 @@ pub fn live_page(view: &View, version: &str, has_siblings: bool) -> String {
             }
             ul.also aria-label="Also" {
                 @if has_siblings { li { a href="../../" { "All runs" } } }
+                li { a href="what-if" { "What if?" } }
                 li { a href="plan.json" download { "Plan (JSON)" } }
                 li { a href="certificate.json" download { "Certificate (JSON)" } }
                 li { a href="metrics.csv" download { "Figures (CSV)" } }

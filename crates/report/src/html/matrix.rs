@@ -18,6 +18,8 @@ pub struct Cell<'a> {
     pub level: usize,
     /// What it says, in words.
     pub label: &'a str,
+    /// Does the other way mean something else?
+    pub is_directed: bool,
 }
 
 /// Up to so many cells each is a mark with words of its own; beyond, each row is one. A page
@@ -47,10 +49,13 @@ pub fn drawing(
             rect.ground width=(count) height=(count) {}
             @if sorted.len() <= MOST_MARKS {
                 @for cell in &sorted {
-                    g role="img" aria-label=(cell.label) {
-                        title { (cell.label) }
-                        path class=(format!("level{}", cell.level)) d=(path(&[place[cell.column]], place[cell.row])) {}
-                    }
+                    @let why = if cell.is_directed { view.why(cell.row, cell.column) } else { None };
+                    (linked(why.as_deref(), &html! {
+                        g role="img" aria-label=(cell.label) {
+                            title { (cell.label) }
+                            path class=(format!("level{}", cell.level)) d=(path(&[place[cell.column]], place[cell.row])) {}
+                        }
+                    }))
                 }
             } @else {
                 @for row in sorted.chunk_by(|a, b| a.row == b.row) {
@@ -58,6 +63,13 @@ pub fn drawing(
                 }
             }
         }
+    }
+}
+
+/// A mark that leads to why it is there, where somebody can tell.
+pub fn linked(why: Option<&str>, mark: &Markup) -> Markup {
+    html! {
+        @if let Some(why) = why { a href=(why) data-swap { (mark) } } @else { (mark) }
     }
 }
 

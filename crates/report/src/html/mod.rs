@@ -20,10 +20,12 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
+mod what_if;
 
 pub use live::{LIVE_ICON, LIVE_SCRIPT, LIVE_STYLE, Listed, list_page, live_page, message_page};
 pub use maud::Markup;
 pub use page::{Section, header, page, sections};
+pub use what_if::{Changed, WhatIf, what_if_page};
 
 use crate::RunReport;
 
@@ -70,6 +72,9 @@ pub struct View {
     pub federation: String,
     /// The folder of the run as a word for a command line.
     pub folder: String,
+    /// An address that, with a helper's and a helped one's number behind it, tells why there is
+    /// an edge between them or none; nothing where nobody could answer.
+    pub ask: Option<String>,
 }
 
 /// How a run stands.
@@ -164,6 +169,11 @@ pub struct Audited {
 }
 
 impl View {
+    /// Where to ask why one learns from another, or does not.
+    fn why(&self, from: usize, to: usize) -> Option<String> {
+        self.ask.as_ref().map(|ask| format!("{ask}{}-{}", from + 1, to + 1))
+    }
+
     fn name(&self, participant: usize) -> &str {
         &self.run.participants[participant].name
     }

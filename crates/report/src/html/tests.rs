@@ -83,6 +83,7 @@ fn view(names: &[&str]) -> View {
         program: "version 0.1.0".into(),
         federation: "name = \"small\"\n".into(),
         folder: "small-run".into(),
+        ask: None,
     }
 }
 
