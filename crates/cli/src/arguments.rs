@@ -192,6 +192,11 @@ pub struct ServeArguments {
     /// sent is not encrypted.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8765")]
     pub listen: SocketAddr,
+    /// Print a link for this participant too. It opens a page of its own, with nothing of whom
+    /// others compete with, and nothing else; everything then needs a link. May be given several
+    /// times.
+    #[arg(long = "as", value_name = "NAME")]
+    pub participants: Vec<String>,
     /// Make the links of this secret, so that they stay the same from one start to the next;
     /// without it they are new each time.
     #[arg(long, value_name = "FILE")]

@@ -17,7 +17,7 @@ use super::{
     Desk, guard,
     guard::{encoded, told},
     live::{Live, version},
-    what_if,
+    own, what_if,
 };
 
 /// All addresses.
@@ -27,6 +27,8 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route("/style.css", get(|| async { file("text/css; charset=utf-8", LIVE_STYLE) }))
         .route("/live.js", get(|| async { file("text/javascript; charset=utf-8", LIVE_SCRIPT) }))
         .route("/icon.svg", get(|| async { file("image/svg+xml", LIVE_ICON) }))
+        .route("/own", get(own::page))
+        .route("/own/events", get(own::events))
         .route("/run/{name}/", get(page))
         .route("/run/{name}/events", get(events))
         .route("/run/{name}/what-if", get(what_if::what_if))

@@ -72,6 +72,20 @@ impl Keys {
 pub enum Role {
     /// Somebody who may see everything.
     Everything,
+    /// A participant, who may see its own page.
+    Participant(usize),
+}
+
+/// What a participant's page is made of.
+const OWN: [&str; 5] = ["/own", "/own/events", "/style.css", "/live.js", "/icon.svg"];
+
+impl Role {
+    fn may_see(self, path: &str) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Participant(_) => OWN.contains(&path),
+        }
+    }
 }
 
 /// Decides who gets an answer.
@@ -83,10 +97,16 @@ pub struct Guard {
 }
 
 impl Guard {
-    pub fn new(address: SocketAddr, keys: &Keys) -> Self {
+    /// For those who may see everything and these participants. Where there are such, everything
+    /// needs a token even on this machine: theirs would mean nothing else.
+    pub fn new(address: SocketAddr, keys: &Keys, participants: &[(usize, String)]) -> Self {
         let is_loopback = address.ip().is_loopback();
-        let tokens = vec![(keys.token("everything"), Role::Everything)];
-        Self { port: address.port(), is_loopback, needs_token: !is_loopback, tokens }
+        let mut tokens = vec![(keys.token("everything"), Role::Everything)];
+        tokens.extend(participants.iter().map(|(participant, name)| {
+            (keys.token(&format!("participant {name}")), Role::Participant(*participant))
+        }));
+        let needs_token = !is_loopback || tokens.len() > 1;
+        Self { port: address.port(), is_loopback, needs_token, tokens }
     }
 
     /// Does nobody need a token?
@@ -94,9 +114,10 @@ impl Guard {
         !self.needs_token
     }
 
-    /// The token for everything.
-    pub fn token(&self) -> &str {
-        &self.tokens[0].0
+    /// The token for everything, then one for each participant in the order in which they were
+    /// given.
+    pub fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.tokens.iter().map(|(token, _)| token.as_str())
     }
 
     /// Whose token it is. All are compared, each in a time that does not depend on the text.
@@ -217,6 +238,11 @@ pub async fn check(State(desk): State<Arc<Desk>>, mut request: Request, next: Ne
             next.run(request).await
         }
         None => match guard.role_of_cookie(request.headers()) {
+            Some(role) if !role.may_see(request.uri().path()) => told(
+                StatusCode::FORBIDDEN,
+                "Not for this link",
+                "Your link opens your own page, and nothing else.",
+            ),
             Some(role) => {
                 request.extensions_mut().insert(role);
                 next.run(request).await

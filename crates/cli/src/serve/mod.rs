@@ -8,11 +8,13 @@
 mod answers;
 mod guard;
 mod live;
+mod own;
 mod runs;
 mod what_if;
 
 use std::{fs, io, net::SocketAddr, sync::Arc, time::Duration};
 
+use fedcompetitors_graphs::shown;
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -53,6 +55,7 @@ pub struct Desk {
 
 pub fn serve(arguments: &ServeArguments) -> Result<Outcome, Failure> {
     let runs = Runs::open(&arguments.folder)?;
+    let participants = runs.participants(&arguments.participants)?;
     let keys = match &arguments.secret {
         Some(path) => {
             let unreadable = |error: io::Error| Failure::Usage {
@@ -79,15 +82,15 @@ pub fn serve(arguments: &ServeArguments) -> Result<Outcome, Failure> {
         let unheard = |error| Failure::Listen { address: arguments.listen, error };
         let listener = TcpListener::bind(arguments.listen).await.map_err(unheard)?;
         let address = listener.local_addr().map_err(unheard)?;
-        let guard = Guard::new(address, &keys);
-        introduce(address, &guard);
+        let guard = Guard::new(address, &keys, &participants);
+        introduce(address, &guard, &participants);
         let work = Arc::new(Semaphore::new(MOST_AT_WORK));
         listen(&listener, Arc::new(Desk { runs, guard, work })).await
     })
 }
 
 /// Says where the pages are.
-fn introduce(address: SocketAddr, guard: &Guard) {
+fn introduce(address: SocketAddr, guard: &Guard, participants: &[(usize, String)]) {
     if guard.is_open() {
         tell(&format!("the page is http://{address}/ (Ctrl-C ends it)"));
         return;
@@ -95,9 +98,13 @@ fn introduce(address: SocketAddr, guard: &Guard) {
     if !address.ip().is_loopback() {
         warn("whoever can listen in on the network can read along: nothing here is encrypted");
     }
+    let mut tokens = guard.tokens();
+    let everything = tokens.next().unwrap_or_default();
+    for ((_, name), token) in participants.iter().zip(tokens) {
+        tell(&format!("for {}: http://{address}/own?token={token}", shown(name)));
+    }
     tell(&format!(
-        "the page is http://{address}/?token={} (whoever has this link sees everything; Ctrl-C ends it)",
-        guard.token()
+        "the page is http://{address}/?token={everything} (whoever has this link sees everything; Ctrl-C ends it)"
     ));
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use fedcompetitors_federate::run::{self, RunError};
-use fedcompetitors_graphs::shown;
+use fedcompetitors_graphs::{Participants, shown};
 use fedcompetitors_report::html::Listed;
 
 use super::{guard::encoded, live::Live};
@@ -52,6 +52,27 @@ impl Runs {
     /// The only run, if the folder is one itself.
     pub fn single(&self) -> Option<&str> {
         self.single.as_deref()
+    }
+
+    /// Participants by name, who are to have pages of their own.
+    ///
+    /// # Errors
+    /// If there is nobody of that name, or more than one run.
+    pub fn participants(&self, names: &[String]) -> Result<Vec<(usize, String)>, Failure> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.single.is_none() {
+            return Err(Failure::Usage {
+                error: "a participant's own page is of one run, and this is a folder of runs"
+                    .into(),
+                hint: "serve the folder of the run, or leave `--as` out".into(),
+            });
+        }
+        let summary = run::summary(&self.folder)?;
+        let known = Participants::new(summary.participants.iter().map(|one| &one.name))?;
+        let find = |name: &String| Ok((known.find(name)?, name.clone()));
+        names.iter().map(find).collect()
     }
 
     /// The runs with their folders, by name. A folder elsewhere that a link leads to is none.

@@ -354,3 +354,63 @@ fn questions_are_answered_by_their_address_alone() {
     assert_eq!(server.get("/run/other/what-if").status, 404);
     assert!(bytes_of(&desk.path("run")) == before, "asking changes nothing");
 }
+
+/// The page of a participant, entered by its link.
+fn own(server: &Server, name: &str) -> (String, Answer) {
+    let link = server.said.split(&format!("for {name}: http://")).nth(1).expect("a link");
+    let token = link.split("token=").nth(1).and_then(|rest| rest.lines().next()).expect("a token");
+    let entry = server.get(&format!("/own?token={token}"));
+    assert_eq!((entry.status, entry.header("location")), (303, Some("/own")));
+    let cookie = entry.header("set-cookie").expect("a cookie").to_owned();
+    let cookie = cookie.split(';').next().expect("a pair").to_owned();
+    let page = server.ask("GET", "/own", &[("Cookie", &cookie)]);
+    (cookie, page)
+}
+
+#[test]
+fn a_participant_sees_its_own_page_and_nothing_else() {
+    let desk = Desk::new();
+    assert_eq!(desk.run(&["demo", "--out", "run"]).status.code(), Some(0));
+    let arguments = ["run", "--as", "East General", "--as", "South Clinic"];
+    let server = Server::start(&desk, &arguments);
+    let (cookie, page) = own(&server, "East General");
+    assert_eq!(page.status, 200);
+    assert_guarded(&page);
+    assert!(page.body.contains("East General") && page.body.contains("Learned from"));
+    assert!(!page.body.contains("and data would flow"), "no reason is repeated");
+    for path in [
+        "/",
+        "/run/run/",
+        "/run/run/events",
+        "/run/run/what-if",
+        "/run/run/plan.json",
+        "/run/run/certificate.json",
+        "/run/run/metrics.csv",
+        "/nowhere",
+        "/own/",
+        "//own",
+    ] {
+        assert_eq!(server.ask("GET", path, &[("Cookie", &cookie)]).status, 403, "{path}");
+    }
+    for path in ["/", "/own", "/own/events", "/style.css"] {
+        assert_eq!(server.get(path).status, 401, "{path}");
+    }
+    let other = own(&server, "South Clinic");
+    assert_ne!(cookie, other.0);
+    assert_ne!(page.body, other.1.body);
+    let entry = server.get(&format!("/?token={}", server.token()));
+    let everything =
+        entry.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    assert_eq!(server.ask("GET", "/run/run/", &[("Cookie", everything)]).status, 200);
+    assert_eq!(server.ask("GET", "/own", &[("Cookie", everything)]).status, 404);
+    // Whatever others say of each other, and of it: its page is the same.
+    tamper(&desk, "DELETE FROM competing WHERE a <> (SELECT id FROM participants WHERE name = 'East General');
+        UPDATE refusals SET reason = 'North Clinic and South General compete';
+        INSERT OR IGNORE INTO competing (a, b) SELECT 7, 4 WHERE 7 <> 4;");
+    let (_, again) = own(&server, "East General");
+    assert_eq!(page.body, again.body);
+    for wrong in [&["serve", "run", "--as", "Nobody"][..], &["serve", ".", "--as", "East General"]]
+    {
+        assert_eq!(desk.run(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}

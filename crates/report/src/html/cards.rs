@@ -139,7 +139,7 @@ fn interval(gain: Option<(f64, f64)>, widest: f64) -> Markup {
 }
 
 /// From whom a participant has learned, with the part of each.
-fn collaborators(view: &View, participant: usize) -> Markup {
+pub fn collaborators(view: &View, participant: usize) -> Markup {
     let one = &view.run.participants[participant];
     let mut parts: Vec<&(String, f32)> =
         one.learned_from.iter().filter(|(other, _)| *other != one.name).collect();
@@ -244,7 +244,8 @@ fn never(view: &View, participant: usize) -> Markup {
     }
 }
 
-fn model(view: &View, participant: usize) -> Markup {
+/// A participant's model.
+pub fn model(view: &View, participant: usize) -> Markup {
     let Some(model) = view.models.get(participant) else {
         return html! {};
     };

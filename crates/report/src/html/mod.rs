@@ -13,6 +13,7 @@ mod ledger;
 mod live;
 mod matrix;
 mod order;
+mod own;
 mod page;
 mod proof;
 mod refusals;
@@ -24,6 +25,7 @@ mod what_if;
 
 pub use live::{LIVE_ICON, LIVE_SCRIPT, LIVE_STYLE, Listed, list_page, live_page, message_page};
 pub use maud::Markup;
+pub use own::{own_page, own_part};
 pub use page::{Section, header, page, sections};
 pub use what_if::{Changed, WhatIf, what_if_page};
 

@@ -1,0 +1,62 @@
+//! A participant's own page, at an address that says nothing of who it is: the token does.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{RawQuery, State},
+    http::HeaderMap,
+    response::Response,
+};
+use fedcompetitors_report::html::{own_page, own_part};
+
+use super::{
+    Desk,
+    answers::{html, not_here, since, stream, unreadable},
+    guard::Role,
+    live::{Live, Part, Parts, Shown, version},
+};
+
+/// The run and the participant, if it is one who asks.
+fn whose(desk: &Desk, role: Role) -> Option<(Arc<Live>, usize)> {
+    let Role::Participant(participant) = role else {
+        return None;
+    };
+    Some((desk.runs.find(desk.runs.single()?)?, participant))
+}
+
+fn parts(shown: &Shown, participant: usize) -> Parts {
+    match &shown.view {
+        Ok(view) if participant < view.run.participants.len() => {
+            Arc::new([Part::new(&own_part(view, participant).into_string())])
+        }
+        _ => Arc::new([]),
+    }
+}
+
+pub async fn page(State(desk): State<Arc<Desk>>, Extension(role): Extension<Role>) -> Response {
+    let Some((live, participant)) = whose(&desk, role) else {
+        return not_here();
+    };
+    let shown = live.now().await;
+    match &shown.view {
+        Ok(view) if participant < view.run.participants.len() => {
+            html(own_page(view, participant, &version(&parts(&shown, participant))))
+        }
+        // What is wrong with a record may tell of others.
+        _ => unreadable("ask whoever runs the federation"),
+    }
+}
+
+pub async fn events(
+    State(desk): State<Arc<Desk>>,
+    Extension(role): Extension<Role>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let Some((live, participant)) = whose(&desk, role) else {
+        return not_here();
+    };
+    let since = since(query.as_deref(), &headers);
+    stream(live.follow(since, move |shown| parts(shown, participant)))
+}
