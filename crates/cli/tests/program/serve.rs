@@ -1,6 +1,7 @@
 //! The pages that `serve` shows, asked for over its socket as a browser would, and as one would
 //! who means no good.
 
+mod browser;
 mod client;
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};

@@ -26,6 +26,7 @@
       if (live.textContent !== words) live.textContent = words;
       live.className = state;
     };
+    say("Connecting to the run.", "quiet");
     const source = new EventSource(
       live.dataset.events + "?since=" + encodeURIComponent(live.dataset.version));
     source.addEventListener("open", () => say("This page follows the run.", "quiet now"));
