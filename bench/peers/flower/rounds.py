@@ -7,26 +7,19 @@ round is from one message of training to the next, all that strategy, link, netw
 """
 
 import argparse
-import csv
 import json
 import statistics
-import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import flwr
 from fedcompetitors.flower import LocalDeployment
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import stored
+
 HERE = Path(__file__).parent
-
-
-def command(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return next(line.split(": ")[1] for line in lines if line.startswith("model name"))
 
 
 def main() -> None:
@@ -40,7 +33,7 @@ def main() -> None:
     names = [f"n{at}" for at in range(1, arguments.nodes + 1)]
     what = f"Flower round, {arguments.nodes} nodes, {arguments.parameters} parameters"
     sides = {"ours": "fedcompetitors", "FedAvg": "fedavg"}
-    rows: list[tuple[str, str, int, float]] = []
+    rows: list[stored.Row] = []
     with tempfile.TemporaryDirectory() as folder, LocalDeployment(folder) as local:
         for name in names:
             local.add_node(name, {"output": str(Path(folder) / f"of-{name}")})
@@ -68,22 +61,16 @@ def main() -> None:
     for side in sides:
         print(f"{side}: {statistics.median(row[3] for row in rows if row[1] == side):.2f} s")
     if arguments.save:
-        arguments.save.mkdir(parents=True, exist_ok=True)
-        with open(arguments.save / "flower-rounds.csv", "w", newline="") as file:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(("what", "side", "turn", "seconds"))
-            table.writerows(rows)
         told = {
             "command": f"python bench/peers/flower/rounds.py --nodes {arguments.nodes} "
             f"--parameters {arguments.parameters} --rounds {arguments.rounds} "
             f"--turns {arguments.turns}",
-            "commit": command("git", "describe", "--always", "--dirty"),
+            "commit": stored.commit(),
             "Flower": flwr.__version__,
-            "processor": processor(),
+            "processor": stored.processor(),
             "threads": "2",
         }
-        lines = "".join(f"{name}: {value}\n" for name, value in told.items())
-        (arguments.save / "flower-rounds.txt").write_text(lines)
+        stored.save(arguments.save, "flower-rounds", rows, told)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "
     os.environ[variable] = "2"
 
 import argparse
-import csv
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -24,20 +22,14 @@ from pathlib import Path
 import fedcompetitors
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import stored
+
 
 def seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def command(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return next(line.split(": ")[1] for line in lines if line.startswith("model name"))
 
 
 def main() -> None:
@@ -86,21 +78,15 @@ def main() -> None:
             times = [row[3] for row in rows if row[:2] == (contest, side)]
             print(f"{contest}, {side}: {statistics.median(times):.4f} ({min(times):.4f})")
     if arguments.save:
-        arguments.save.mkdir(parents=True, exist_ok=True)
-        with open(arguments.save / "mixing.csv", "w", newline="") as file:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(("what", "side", "turn", "seconds"))
-            table.writerows(rows)
         told = {
             "command": " ".join(["python", *sys.argv]),
-            "commit": command("git", "describe", "--always", "--dirty"),
-            "compiler": command("rustc", "--version"),
+            "commit": stored.commit(),
+            "compiler": stored.command("rustc", "--version"),
             "NumPy": np.__version__,
-            "processor": processor(),
+            "processor": stored.processor(),
             "threads": "2",
         }
-        lines = "".join(f"{name}: {value}\n" for name, value in told.items())
-        (arguments.save / "mixing.txt").write_text(lines)
+        stored.save(arguments.save, "mixing", rows, told)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ whole against a loop that looks at validation data as often, and steps alone.
 """
 
 import argparse
-import csv
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,8 +22,9 @@ from torch import nn
 from torch.nn import functional
 
 REPOSITORY = Path(__file__).parents[3]
-sys.path.insert(0, str(REPOSITORY / "examples/pytorch"))
+sys.path[:0] = [str(REPOSITORY / "examples/pytorch"), str(REPOSITORY / "bench/peers")]
 import cifar10
+import stored
 
 import fedcompetitors as fc
 
@@ -108,11 +107,6 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def command(*words: str) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
-    return done.stdout.strip()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -153,21 +147,15 @@ def main() -> None:
     accuracies = [figures["test", "accuracy"] for figures in outcome.metrics.values()]
     print(f"{name}: {len(outcome.plan.edges)} edges, accuracy {sum(accuracies) / 10:.3f}")
     if arguments.save:
-        arguments.save.mkdir(parents=True, exist_ok=True)
-        with open(arguments.save / "device.csv", "w", newline="") as file:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(("what", "side", "turn", "seconds"))
-            table.writerows(rows)
         told = {
             "command": f"python bench/peers/pytorch/device.py --data DIR --turns {arguments.turns}",
-            "commit": arguments.commit or command("git", "describe", "--always", "--dirty"),
+            "commit": arguments.commit or stored.commit(),
             "PyTorch": torch.__version__,
             "processor": name,
             "threads": str(torch.get_num_threads()),
             "images": str(sum(len(labels) for own in data for _, labels in own.values())),
         }
-        lines = "".join(f"{key}: {value}\n" for key, value in told.items())
-        (arguments.save / "device.txt").write_text(lines)
+        stored.save(arguments.save, "device", rows, told)
 
 
 if __name__ == "__main__":
