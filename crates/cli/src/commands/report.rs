@@ -105,6 +105,7 @@ fn filled(record: Record, audit: Audited, is_at_work: bool, folder: String) -> V
         reports: record.reports.clone(),
         benefit: record.benefit.clone(),
         usage: record.usage.clone(),
+        first_usage: record.plans.first().map_or(&record.usage, |plan| &plan.usage).clone(),
         refusals: refusals.collect(),
         models: own.map(models).unwrap_or_default(),
         curves: record

@@ -78,10 +78,10 @@ pub fn section(view: &View) -> Markup {
 /// Those who learn from the same participants together; before there is a plan, those whom the
 /// same ones would help.
 fn matrix_order(view: &View) -> Vec<usize> {
-    if view.usage.is_empty() {
+    if view.first_usage.is_empty() {
         order(view.count(), view.benefit.iter().map(|&(from, to, _)| (from, to)))
     } else {
-        order(view.count(), view.usage.iter().copied())
+        order(view.count(), view.first_usage.iter().copied())
     }
 }
 

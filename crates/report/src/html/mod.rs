@@ -46,6 +46,9 @@ pub struct View {
     pub benefit: Vec<(usize, usize, f64)>,
     /// Who learns from whom: helper, helped.
     pub usage: Vec<(usize, usize)>,
+    /// The same by the first plan. Matrices are ordered by it, so that nobody moves when the
+    /// plan changes, or is only asked about.
+    pub first_usage: Vec<(usize, usize)>,
     /// What would have been useful and was refused.
     pub refusals: Vec<Refused>,
     /// Everybody's model; nobody's before there are any.

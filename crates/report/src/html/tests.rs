@@ -55,6 +55,7 @@ fn view(names: &[&str]) -> View {
         reports: vec![(0, 1)],
         benefit: vec![(0, 2, 0.4), (2, 1, 0.2)],
         usage: vec![(0, 2)],
+        first_usage: vec![(0, 2)],
         refusals: vec![Refused {
             helper: 2,
             helped: 1,
@@ -276,6 +277,7 @@ fn a_page_about_nothing_is_a_page() {
         reports: Vec::new(),
         benefit: Vec::new(),
         usage: Vec::new(),
+        first_usage: Vec::new(),
         refusals: Vec::new(),
         models: Vec::new(),
         curves: Vec::new(),
@@ -307,8 +309,18 @@ fn many_are_drawn_as_matrices_in_which_everybody_keeps_its_place() {
     view.benefit =
         (0..40).flat_map(|a| [(a, (a + 1) % 40, 0.1 + a as f64), (a, (a + 2) % 40, 9.0)]).collect();
     view.usage = (0..20).map(|a| (a, a + 20)).collect();
-    let page = page(&view);
-    assert_well_formed(&page);
-    assert_eq!(page.matches("viewBox=\"0 0 40 40\"").count(), 3);
-    assert!(page.contains("v0 would help v1 (0.1)"));
+    view.first_usage.clone_from(&view.usage);
+    let before = page(&view);
+    assert_well_formed(&before);
+    assert_eq!(before.matches("viewBox=\"0 0 40 40\"").count(), 3);
+    assert!(before.contains("v0 would help v1 (0.1)"));
+    // Another plan, the same places.
+    view.usage = (0..20).map(|a| (a, 39 - a)).collect();
+    let competing = |page: &str| {
+        let figure = page.split("id=\"graph-competing\"").nth(1).expect("a drawing");
+        figure.split("</figure>").next().expect("its end").to_owned()
+    };
+    let after = page(&view);
+    assert_ne!(before, after);
+    assert_eq!(competing(&before), competing(&after));
 }
