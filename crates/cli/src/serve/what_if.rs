@@ -344,11 +344,13 @@ fn answer(view: &View, question: &Question) -> Result<WhatIf, GraphError> {
         let found = Explanation::of(&competing_then, &benefit_then, &then.usage, None, from, to);
         found.answer(&competing_then, then.policy, &absent).1
     });
-    let shown = Question { why: None, ..question.clone() };
-    let mut ask = shown.address();
-    ask.push_str("&why=");
+    let without_why = Question { why: None, ..question.clone() };
+    let ask = format!("{}&why=", without_why.address());
+    let shown = changed(view, &participants, &competing_then, &benefit_then, &then, ask);
+    let refused = shown.benefit.iter().filter(|edge| !then.usage.uses(edge.0, edge.1)).count();
     Ok(WhatIf {
-        then: changed(view, &participants, &competing_then, &benefit_then, &then, ask),
+        unexplained: refused - shown.refusals.len(),
+        then: shown,
         policies: choices(&question.policy),
         objectives: choices(&question.objective),
         changes: question.changes(&participants),

@@ -236,14 +236,16 @@ fn edge(view: &View, graph: &Graph, edge: &Edge, places: &[Place]) -> Markup {
     let width = if edge.is_refused { "1.2".into() } else { at(1.0 + 2.5 * edge.strength) };
     let refused = if edge.is_refused { " refused" } else { "" };
     let (line, tip) = if graph.is_directed { bent(&from, &to) } else { straight(&from, &to) };
+    let why = if graph.is_directed { view.why(edge.from, edge.to) } else { None };
     let mark = html! {
         g class=(format!("edge {}{refused}", graph.id)) role="img" aria-label=(edge.label) {
             title { (edge.label) }
+            // Nobody hits a dotted line with a pointer.
+            @if why.is_some() { path.reach d=(line) {} }
             path.line d=(line) stroke-width=(width) {}
             @if let Some(tip) = tip { path.tip d=(tip) {} }
         }
     };
-    let why = if graph.is_directed { view.why(edge.from, edge.to) } else { None };
     matrix::linked(why.as_deref(), &mark)
 }
 
@@ -330,4 +332,9 @@ fn table(view: &View, shown_order: &[usize]) -> Markup {
 /// Is this federation drawn with nodes?
 pub fn has_nodes(view: &View) -> bool {
     view.count() <= MOST_NODES
+}
+
+/// Has every edge a mark of its own, which can be a link?
+pub fn has_links(view: &View) -> bool {
+    has_nodes(view) || view.benefit.len().max(view.usage.len()) <= matrix::MOST_MARKS
 }

@@ -42,10 +42,12 @@
   // Questions are answered in place: the address still holds the whole of them, and without this
   // script the browser goes there by itself.
   let asked = 0;
+  let answered = location.href.split("#")[0];
   const ask = async (address, isNew) => {
     const mine = ++asked;
     const main = document.getElementById("main");
     const focus = document.activeElement?.id;
+    const isEdge = Boolean(document.activeElement?.closest("svg"));
     main.classList.add("waits");
     try {
       const answer = await fetch(address, { credentials: "same-origin" });
@@ -57,7 +59,9 @@
       const folded = within(now, "details");
       if (folded.length === open.length) folded.forEach((one, at) => { one.open = open[at]; });
       if (isNew) history.pushState(null, "", answer.url);
-      const next = (focus && document.getElementById(focus)) || now.querySelector("#answer-title, h2");
+      answered = answer.url;
+      const next = (focus && document.getElementById(focus))
+        || (isEdge && now.querySelector("#answer-title")) || now.querySelector("h2");
       if (next.tabIndex < 0) next.tabIndex = -1;
       next.focus({ preventScroll: Boolean(focus) });
     } catch {
@@ -79,6 +83,9 @@
     ask(address.href, true);
   });
   if (document.querySelector("form[data-swap]")) {
-    window.addEventListener("popstate", () => ask(location.href, false));
+    window.addEventListener("popstate", () => {
+      // A link to a place on the page is no other question.
+      if (location.href.split("#")[0] !== answered) ask(location.href, false);
+    });
   }
 })();

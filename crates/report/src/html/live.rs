@@ -86,7 +86,7 @@ pub fn live_page(view: &View, version: &str, has_siblings: bool) -> String {
             }
         }
         (follows(version, "events"))
-        main id="main" {
+        main id="main" tabindex="-1" {
             @for section in &sections { (section.markup) }
         }
         (footer())
@@ -122,7 +122,7 @@ pub fn list_page(folder: &str, runs: &[Listed], unlisted: usize) -> String {
             h1 { "Runs in " (name(folder)) }
             p.facts { span { (plural(runs.len() + unlisted, "run", "runs")) } }
         }
-        main id="main" {
+        main id="main" tabindex="-1" {
             @if runs.is_empty() { p { "There is no run here yet." } } @else {
                 div.scroll tabindex="0" role="region" aria-label="The runs" {
                     table {
@@ -161,7 +161,7 @@ pub fn message_page(title: &str, text: &str, root: &str) -> String {
             p.eyebrow { "Federated learning among competitors" }
             h1 { (title) }
         }
-        main id="main" { p { (said(text)) } }
+        main id="main" tabindex="-1" { p { (said(text)) } }
     };
     shell(title, root, &content)
 }

@@ -24,7 +24,7 @@ pub struct Cell<'a> {
 
 /// Up to so many cells each is a mark with words of its own; beyond, each row is one. A page
 /// with a hundred thousand marks takes a browser longer than anybody waits.
-const MOST_MARKS: usize = 1_500;
+pub const MOST_MARKS: usize = 1_500;
 
 /// Names that a row's words list before the rest is counted.
 const NAMED: usize = 12;

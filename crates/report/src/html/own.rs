@@ -55,7 +55,7 @@ pub fn own_part(view: &View, participant: usize) -> Markup {
     let mut alone = view.clone();
     alone.curves.retain(|curve| curve.participant == participant);
     html! {
-        main id="main" {
+        main id="main" tabindex="-1" {
             header id="top" {
                 p.eyebrow { "Federated learning among competitors" }
                 h1 { (name(&one.name)) }

@@ -33,7 +33,7 @@ pub fn sections(view: &View) -> Vec<Section> {
         ("participants", "Participants", cards::section(view)),
         ("methods", "Methods", tables::methods(view)),
         ("curves", "Learning, round by round", curves::section(view)),
-        ("refusals", "What was refused, and why", refusals::section(view)),
+        ("refusals", "What was refused, and why", refusals::section(view, 0)),
         ("proof", "Proof, and how to check it", proof::section(view)),
         ("ledger", "Ledger", ledger::section(view)),
         ("plans", "Plans over time", ledger::plans(view)),
@@ -73,7 +73,7 @@ pub fn page(view: &View) -> String {
                 nav aria-label="Contents" {
                     ul { @for section in &sections { li { a href=(format!("#{}", section.id)) { (section.title) } } } }
                 }
-                main id="main" {
+                main id="main" tabindex="-1" {
                     @for section in &sections { (section.markup) }
                 }
                 footer {

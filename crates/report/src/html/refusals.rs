@@ -14,8 +14,8 @@ const SPREAD: usize = 12;
 /// Refusals that the page has room for.
 const MOST: usize = 3_000;
 
-/// The section.
-pub fn section(view: &View) -> Markup {
+/// The section; so many more were refused than the view has reasons for.
+pub fn section(view: &View, unexplained: usize) -> Markup {
     let all = &view.refusals;
     if view.is_lost(all) {
         return html! { p { "What was refused cannot be read." } };
@@ -26,7 +26,7 @@ pub fn section(view: &View) -> Markup {
     let shown = &all[..all.len().min(MOST)];
     html! {
         p.note {
-            (plural(all.len(), "useful edge was", "useful edges were")) " refused"
+            (plural(all.len() + unexplained, "useful edge was", "useful edges were")) " refused"
             @if view.run.seeds() > 1 { " with the first seed" }
             ". Each would have helped; the number says how much."
         }
@@ -38,6 +38,9 @@ pub fn section(view: &View) -> Markup {
                 "The page has room for the first " (MOST) "; " code { "fedcompetitors export " (said(&view.folder)) }
                 " writes all of them."
             }
+        }
+        @if unexplained > 0 {
+            p.note { "… and " (unexplained) " more: choose two participants above to ask why." }
         }
     }
 }

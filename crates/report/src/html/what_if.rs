@@ -13,7 +13,7 @@ use super::{
     text::{name, said},
 };
 use crate::{
-    Effect, Worth, number,
+    Effect, Worth, number, plural,
     what_if::{signed, worth_text},
 };
 
@@ -43,6 +43,8 @@ pub struct WhatIf {
     pub pair: Option<(usize, usize)>,
     /// Why one may or may not learn from another, if that was asked.
     pub answer: Option<String>,
+    /// Useful edges that would be refused beyond those in `then.refusals`.
+    pub unexplained: usize,
     /// What each gets, and would get.
     pub effects: Vec<Effect>,
     /// The plan as it is.
@@ -65,7 +67,7 @@ pub fn what_if_page(asked: &WhatIf) -> String {
                 "Nothing is changed in the run, and the plan is made as if nothing had flowed yet. The address holds the whole question: send it to whoever should see the same."
             }
         }
-        main id="main" {
+        main id="main" tabindex="-1" {
             (form(asked))
             section id="changes" aria-labelledby="changes-title" {
                 h2 id="changes-title" { "Changed" }
@@ -85,12 +87,15 @@ pub fn what_if_page(asked: &WhatIf) -> String {
             }
             section id="graphs" aria-labelledby="graphs-title" {
                 h2 id="graphs-title" { "The plan then" }
-                p.note { "An edge of the second and third graph is a link to why it is there or not." }
+                p.note {
+                    @if graphs::has_links(view) { "An edge of the second and third graph is a link to why it is there or not." }
+                    @else { "These are too many edges for a link each: choose two participants above to ask why there is one between them or not." }
+                }
                 (graphs::section(view))
             }
             section id="refusals" aria-labelledby="refusals-title" {
                 h2 id="refusals-title" { "What would be refused, and why" }
-                (refusals::section(view))
+                (refusals::section(view, asked.unexplained))
             }
         }
         (footer())
@@ -103,19 +108,23 @@ fn form(asked: &WhatIf) -> Markup {
         |place: usize| asked.pair.map_or(place, |pair| if place == 0 { pair.0 } else { pair.1 });
     let participants = |id: &str, label: &str, place: usize| {
         html! {
-            label for=(id) { (label) }
-            select id=(id) name=(id) {
-                @for (at, one) in asked.then.run.participants.iter().enumerate() {
-                    option value=(at + 1) selected[at == chosen(place)] { (shown(&one.name)) }
+            span.field {
+                label for=(id) { (label) }
+                select id=(id) name=(id) {
+                    @for (at, one) in asked.then.run.participants.iter().enumerate() {
+                        option value=(at + 1) selected[at == chosen(place)] { (shown(&one.name)) }
+                    }
                 }
             }
         }
     };
     let options = |id: &str, label: &str, all: &[(String, bool)]| {
         html! {
-            label for=(id) { (label) }
-            select id=(id) name=(id) {
-                @for (value, is_chosen) in all { option value=(value) selected[*is_chosen] { (value) } }
+            span.field {
+                label for=(id) { (label) }
+                select id=(id) name=(id) {
+                    @for (value, is_chosen) in all { option value=(value) selected[*is_chosen] { (value) } }
+                }
             }
         }
     };
@@ -135,15 +144,19 @@ fn form(asked: &WhatIf) -> Markup {
                 button #compete name="do" value="compete" { "They compete" }
                 button #apart name="do" value="apart" { "They do not compete" }
                 button #why name="do" value="why" { "Why does the second learn from the first, or not?" }
-                label for="value" { "Benefit" }
-                input id="value" name="value" type="number" min="0" step="any" value="0.1";
+                span.field {
+                    label for="value" { "Benefit" }
+                    input id="value" name="value" type="number" min="0" step="any" value="0.1";
+                }
                 button #help name="do" value="help" { "The first would help the second so much" }
             }
             fieldset {
                 legend { "Who takes part" }
                 button #leave name="do" value="leave" { "The first leaves" }
-                label for="name" { "Newcomer" }
-                input id="name" name="name" type="text" maxlength="200" autocomplete="off";
+                span.field {
+                    label for="name" { "Newcomer" }
+                    input id="name" name="name" type="text" maxlength="200" autocomplete="off";
+                }
                 button #join name="do" value="join" { "Joins" }
             }
         }
@@ -161,14 +174,31 @@ fn effects(asked: &WhatIf) -> Markup {
                 (number(asked.worth.upper_bound)) " then; " code { "fedcompetitors select" } " looks for longer."
             }
         }
-        div.scroll tabindex="0" role="region" aria-label="What each would get" {
+        @if graphs::has_nodes(view) { (table(view, "What each would get", asked.effects.iter())) } @else {
+            // Those who notice would be lost among hundreds who do not.
+            @let (same, other): (Vec<&Effect>, Vec<&Effect>) =
+                asked.effects.iter().partition(|effect| effect.then.is_some_and(|then| class(then - effect.now).is_none()));
+            @if !other.is_empty() { (table(view, "Those for whom something would change", other.into_iter())) }
+            @if !same.is_empty() {
+                details {
+                    summary { (plural(same.len(), "participant", "participants")) " would get the same as now" }
+                    (table(view, "Those for whom nothing would change", same.into_iter()))
+                }
+            }
+        }
+    }
+}
+
+fn table<'a>(view: &View, label: &str, effects: impl Iterator<Item = &'a Effect>) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(label) {
             table.figures.plain {
                 thead { tr {
                     th scope="col" { "participant" } th scope="col" { "gets" }
                     th scope="col" { "would get" } th scope="col" { "difference" }
                 } }
                 tbody {
-                    @for effect in &asked.effects {
+                    @for effect in effects {
                         @let difference = effect.then.map(|then| then - effect.now);
                         tr class=[difference.and_then(class)] {
                             th scope="row" { (name(view.name(effect.participant))) }
