@@ -19,7 +19,7 @@ fn page(desk: &Desk, path: &str) -> String {
     page
 }
 
-fn tamper(desk: &Desk, statements: &str) {
+pub fn tamper(desk: &Desk, statements: &str) {
     let database = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
     database.execute_batch(&format!("PRAGMA foreign_keys = OFF; {statements}")).expect("a change");
 }
@@ -184,17 +184,23 @@ fn what_cannot_be_done_is_told_with_a_hint() {
     ");
 }
 
-#[test]
-fn hostile_names_stay_names() {
-    let desk = Desk::new();
+/// A run whose names mean no good.
+pub fn run_hostile(desk: &Desk) {
     let hostile = SMALL
         .replace("name = \"small\"", r#"name = "</title><script>alert(1)</script>""#)
         .replace("name = \"A\"", r#"name = "<script>alert(1)</script>""#)
+        .replace("name = \"C/\\u2603 \\\"quoted\\\"\"", &format!("name = \"{}\"", "W".repeat(200)))
         .replace("name = \"D\"", r#"name = "evil\u202Eexe.\u0007""#)
         .replace("\"B\"", r#""\"><img src=x onerror=alert(1)>""#);
     desk.write("small.toml", &hostile);
-    let output = run_small(&desk, &[]);
+    let output = run_small(desk, &[]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let desk = Desk::new();
+    run_hostile(&desk);
     assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
     let page = page(&desk, "run/report.html");
     for raw in ["<script", "<img", "\u{202e}", "\u{7}"] {
@@ -207,11 +213,8 @@ fn hostile_names_stay_names() {
     }
 }
 
-/// Three hundred take a page that can be sent by mail.
-#[test]
-fn three_hundred_participants_have_a_page() {
-    let desk = Desk::new();
-    let count = 300;
+/// A run of so many participants in groups of those who see the same.
+pub fn run_many(desk: &Desk, count: usize) {
     let mut federation = String::from(
         "name = \"many\"\ncompare = [\"local\"]\n[selection]\npolicy = \"greedy\"\n\
          [benefit]\nestimator = \"given\"\nfile = \"benefit.csv\"\n\
@@ -234,6 +237,13 @@ fn three_hundred_participants_have_a_page() {
     desk.write("benefit.csv", &benefit);
     let output = desk.run(&["run", "many.toml", "--out", "run"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+/// Three hundred take a page that can be sent by mail.
+#[test]
+fn three_hundred_participants_have_a_page() {
+    let desk = Desk::new();
+    run_many(&desk, 300);
     assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
     let page = page(&desk, "run/report.html");
     assert_eq!(page.matches("viewBox=\"0 0 300 300\"").count(), 3);

@@ -2,14 +2,17 @@
 //! who means no good.
 
 mod browser;
+mod chromium;
 mod client;
+mod questions;
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use client::{Answer, Server};
 
 use super::{
-    runs::{SMALL, run_small},
+    report::{self, tamper},
+    runs::{self, SMALL, run_small},
     *,
 };
 
@@ -19,11 +22,6 @@ pub fn desk_with_run() -> Desk {
     desk.write("small.toml", SMALL);
     assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
     desk
-}
-
-fn tamper(desk: &Desk, statements: &str) {
-    let database = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
-    database.execute_batch(&format!("PRAGMA foreign_keys = OFF; {statements}")).expect("a change");
 }
 
 /// Every file below a folder, with its bytes.

@@ -1,115 +1,261 @@
-//! The pages in a real browser: nothing is refused or fails there, the script runs, and pictures
-//! of them are kept to look at, under `target/screenshots`.
+//! The pages in a real browser, as their readers meet them. Pictures of them are kept to look
+//! at, under `target/screenshots`.
 
 use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
+    fs,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
-use super::{client::Server, desk_with_run, tamper};
+use super::{
+    chromium::{Browser, browse},
+    client::Server,
+    desk_with_run,
+    report::{run_hostile, run_many},
+    runs::SMALL,
+};
 use crate::*;
 
-/// Chromium, where there is one.
-fn chromium() -> Option<PathBuf> {
-    let named = env::var_os("CHROMIUM").map(PathBuf::from);
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = || {
-        env::split_paths(&path).map(|folder| folder.join("chromium")).find(|file| file.is_file())
-    };
-    named.or_else(found)
+/// The address of something of the run in `run`.
+pub fn address(server: &Server, path: &str) -> String {
+    format!("http://127.0.0.1:{}/run/run/{path}", server.port())
 }
 
-struct Browser {
-    program: PathBuf,
-    profile: tempfile::TempDir,
+pub fn desk_with_demo() -> Desk {
+    let desk = Desk::new();
+    assert_eq!(desk.run(&["demo", "--out", "run"]).status.code(), Some(0));
+    desk
 }
 
-impl Browser {
-    /// Nothing, said aloud, where there is no browser.
-    fn open() -> Option<Self> {
-        let Some(program) = chromium() else {
-            eprintln!("skipped: no Chromium (set CHROMIUM, or apt-get install chromium)");
-            return None;
+/// Where everybody stands in the drawings.
+pub const PLACES: &str = "JSON.stringify([...document.querySelectorAll('svg.nodes')].map((drawing) =>
+    [...drawing.querySelectorAll('.node')].map((node) => [node.getAttribute('aria-label'),
+        node.querySelector('circle').getAttribute('cx'), node.querySelector('circle').getAttribute('cy')])))";
+
+/// Opens the page of the run and waits until it follows.
+fn follow(browser: &mut Browser, server: &Server) {
+    browser.open(&address(server, ""));
+    browser.wait_for("document.querySelector('#live.now')");
+}
+
+#[test]
+fn a_finished_run() {
+    let desk = desk_with_demo();
+    let server = Server::start(&desk, &["run"]);
+    browse(|browser| {
+        follow(browser, &server);
+        browser.reads("✓ complete");
+        browser.reads("Nobody's data came to a competitor.");
+        assert_eq!(browser.eval("document.querySelectorAll('svg.nodes').length"), 3);
+        browser.has_names();
+        browser.pictures("live");
+    });
+}
+
+/// A run that is killed when it has something to show, and goes on while somebody looks at it.
+struct Work<'a> {
+    desk: &'a Desk,
+    child: Child,
+}
+
+impl<'a> Work<'a> {
+    fn begin(desk: &'a Desk, more: &[&str]) -> Self {
+        let child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
+            .args(["run", "long.toml", "--out", "run"])
+            .args(more)
+            .env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0.05")
+            .current_dir(desk.path(""))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it begins");
+        Self { desk, child }
+    }
+
+    /// Waits until it has kept so many figures.
+    fn has_kept(&self, figures: i64) {
+        let end = Instant::now() + Duration::from_secs(60);
+        let kept = || {
+            let database = rusqlite::Connection::open_with_flags(
+                self.desk.path("run/run.sqlite"),
+                rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY,
+            )?;
+            database.query_row("SELECT count(*) FROM metrics", [], |row| row.get::<_, i64>(0))
         };
-        Some(Self { program, profile: tempfile::tempdir().expect("a folder") })
-    }
-
-    /// Opens an address with these options; gives what is printed, and whatever went to the console.
-    fn look(&self, address: &str, options: &[String]) -> (String, Vec<String>) {
-        let output = Command::new(&self.program)
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--hide-scrollbars",
-                "--no-first-run",
-            ])
-            .args(["--enable-logging=stderr", "--timeout=3000"])
-            .arg(format!("--user-data-dir={}", self.profile.path().display()))
-            .args(options)
-            .arg(address)
-            .output()
-            .expect("it runs");
-        let said = text(&output.stderr);
-        let console = said.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned);
-        (text(&output.stdout), console.collect())
-    }
-
-    /// The page as the browser has it once its script has run.
-    fn page(&self, address: &str) -> String {
-        let (page, console) = self.look(address, &["--dump-dom".to_owned()]);
-        assert_eq!(console, Vec::<String>::new(), "{address}");
-        page
-    }
-
-    /// Pictures at three widths, light and dark.
-    fn pictures(&self, address: &str, name: &str) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/screenshots");
-        fs::create_dir_all(&folder).expect("a folder");
-        for width in [400, 1000, 2000] {
-            for (theme, scheme) in [("dark", 0), ("light", 1)] {
-                let file = folder.join(format!("{name}-{width}-{theme}.png"));
-                let (_, console) = self.look(
-                    address,
-                    &[
-                        format!("--window-size={width},1400"),
-                        format!("--blink-settings=preferredColorScheme={scheme}"),
-                        format!("--screenshot={}", file.display()),
-                    ],
-                );
-                assert_eq!(console, Vec::<String>::new(), "{address}");
-                assert!(file.is_file(), "{}", file.display());
-            }
+        while kept().unwrap_or(0) < figures {
+            assert!(Instant::now() < end, "it keeps nothing");
+            thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
-fn a_browser_takes_every_page_without_a_complaint() {
-    let Some(browser) = Browser::open() else {
-        return;
-    };
-    let desk = desk_with_run();
-    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
-    let report = browser.page(&format!("file://{}", desk.path("run/report.html").display()));
-    assert!(report.contains("Nobody's data came to a competitor."));
+fn a_run_at_work() {
+    let desk = Desk::new();
+    // Long enough to be looked at, and a small record.
+    let long = SMALL
+        .replace("seed = 7", "seed = 7\nrepeats = 4")
+        .replace("rounds = 12", "rounds = 60")
+        .replace("local-steps = 3", "local-steps = 400")
+        .replace("\"scaffold\", \"ce\", \"pooled\"", "");
+    desk.write("long.toml", &long);
+    let work = Work::begin(&desk, &[]);
+    work.has_kept(8);
+    drop(work);
     let server = Server::start(&desk, &["run"]);
-    let address = |path: &str| format!("http://127.0.0.1:{}/run/run/{path}", server.port());
-    // What is printed is the page as it was when all had been loaded; the script says more.
-    let page = browser.page(&address(""));
-    assert!(page.contains("Connecting to the run.") || page.contains("This page follows the run."));
-    let question = address("what-if?compete=1-2&why=1-2");
-    assert!(browser.page(&question).contains("because they compete"));
-    browser.pictures(&address(""), "run");
-    browser.pictures(&question, "what-if");
-    // Names that mean no good, in a run on its way.
-    tamper(
-        &desk,
-        "UPDATE participants SET name = '<img src=x onerror=console.error(1)>' WHERE id = 0;
-         UPDATE run SET value = 'running' WHERE key = 'status';",
-    );
-    assert!(browser.page(&address("")).contains("&lt;img src=x onerror"));
-    fs::write(desk.path("run/run.sqlite"), "nothing that could be read").expect("written");
-    assert!(browser.page(&address("")).contains("This record is damaged"));
+    browse(|browser| {
+        follow(browser, &server);
+        browser.reads("‖ interrupted");
+        let (places, loads) = (browser.text(PLACES), browser.loads());
+        // Something is opened, something closed, and the reader stands on a third.
+        browser.eval("document.querySelector('#graphs details').open = true");
+        browser.eval("document.querySelector('#participants details').open = false");
+        browser.eval("document.querySelector('#about summary').focus()");
+        browser.eval("window.before = document.querySelector('#participants')");
+        let mut work = Work::begin(&desk, &["--resume"]);
+        browser.wait_for("document.querySelector('.standing').textContent.includes('running')");
+        for _ in 0..2 {
+            browser.eval("window.curves = document.querySelector('#curves')");
+            browser.wait_for("document.querySelector('#curves').innerHTML !== curves.innerHTML");
+            browser.reads("… running");
+        }
+        browser.wait_for("document.querySelector('.standing').textContent.includes('complete')");
+        browser
+            .wait_for("document.body.innerText.includes(\"Nobody's data came to a competitor.\")");
+        assert!(work.child.wait().expect("it ends").success());
+        assert_eq!(browser.text(PLACES), places, "nobody has moved");
+        assert_eq!(browser.loads(), loads, "the page was never loaded anew");
+        assert_eq!(browser.eval("document.querySelector('#participants') !== before"), true);
+        assert_eq!(browser.eval("document.querySelector('#graphs details').open"), true);
+        assert_eq!(browser.eval("document.querySelector('#participants details').open"), false);
+        assert_eq!(browser.eval("document.activeElement.matches('#about summary')"), true);
+    });
+}
+
+#[test]
+fn a_broken_run() {
+    let desk = desk_with_run();
+    let server = Server::start(&desk, &["run"]);
+    browse(|browser| {
+        follow(browser, &server);
+        // While somebody looks at it.
+        fs::write(desk.path("run/run.sqlite"), "nothing that could be read").expect("written");
+        browser.wait_for("document.body.innerText.includes('This record is damaged')");
+        follow(browser, &server);
+        browser.reads("✕ damaged");
+        browser.reads("Who takes part cannot be read.");
+        browser.pictures("broken");
+    });
+}
+
+#[test]
+fn hostile_names() {
+    let desk = Desk::new();
+    run_hostile(&desk);
+    fs::create_dir_all(desk.path("all/<img src=x onerror=alert(1)>")).expect("a folder");
+    fs::copy(desk.path("run/run.sqlite"), desk.path("all/<img src=x onerror=alert(1)>/run.sqlite"))
+        .expect("copied");
+    let image = "\"><img src=x onerror=alert(1)>";
+    let server = Server::start(&desk, &["run", "--as", image]);
+    let list = Server::start(&desk, &["all"]);
+    let own = server.said.split("/own?token=").nth(1).and_then(|rest| rest.lines().next());
+    let own = own.expect("a link").to_owned();
+    let newcomer =
+        "what-if?new=%3Cscript%3Ealert(3)%3C%2Fscript%3E&new=%3Cimg+src%3Dx+onerror%3Dalert(2)%3E";
+    browse(|browser| {
+        let port = server.port();
+        browser.open(&format!("http://127.0.0.1:{port}/?token={}", server.token()));
+        let names = ["<script>alert(1)</script>", image, "evil\\u{202e}exe.\\u{7}"];
+        let pages = [
+            (address(&server, ""), &names[..]),
+            (address(&server, "what-if"), &names),
+            (address(&server, "what-if?compete=1-3&why=1-3"), &names),
+            (address(&server, newcomer), &["<img src=x onerror=alert(2)>"]),
+            (format!("http://127.0.0.1:{port}/own?token={own}"), &names[1..2]),
+            (format!("http://127.0.0.1:{}/", list.port()), &["</title><script>alert(1)</script>"]),
+        ];
+        for (page, names) in pages {
+            browser.open(&page);
+            names.iter().for_each(|name| browser.reads(name));
+            let foreign = "document.querySelectorAll('img, script:not([src$=\"live.js\"])').length";
+            assert_eq!(browser.eval(foreign), 0, "{page}");
+            assert_eq!(browser.eval("/[\\u202e\\x07]/.test(document.body.innerText)"), false);
+            browser.size(400, 1400);
+            browser.fits(&page);
+            browser.size(1000, 1400);
+        }
+    });
+}
+
+#[test]
+fn a_participants_own_page() {
+    let desk = desk_with_demo();
+    let server = Server::start(&desk, &["run", "--as", "North Clinic"]);
+    let link = server.said.split("North Clinic: ").nth(1).and_then(|rest| rest.lines().next());
+    browse(|browser| {
+        browser.open(link.expect("a link"));
+        browser.wait_for("document.querySelector('#live.now')");
+        browser.reads("This page is yours alone");
+        assert_eq!(browser.text("location.search"), "", "the token has left the address");
+        browser.has_names();
+        browser.pictures("own");
+    });
+}
+
+#[test]
+fn three_hundred_participants() {
+    let desk = Desk::new();
+    run_many(&desk, 300);
+    let server = Server::start(&desk, &["run"]);
+    browse(|browser| {
+        follow(browser, &server);
+        assert_eq!(browser.eval("document.querySelectorAll('svg.nodes').length"), 0);
+        assert_eq!(browser.eval("document.querySelectorAll('svg.matrix').length"), 3);
+        browser.has_names();
+        browser.pictures("many");
+        let rows =
+            "JSON.stringify([...document.querySelectorAll('#graph-benefit .matrix g')].map((row) =>
+            [row.getAttribute('aria-label').split(':')[0],
+                row.querySelector('path').getAttribute('d').match(/ (\\d+)h/)[1]]))";
+        let places = browser.text(rows);
+        browser.open(&address(&server, "what-if?compete=1-13"));
+        assert_eq!(browser.text(rows), places, "nobody has moved");
+        browser.reads("participants would get the same as now");
+        browser.reads("These are too many edges for a link each");
+        browser.reads("more: choose two participants above to ask why.");
+        browser.eval("document.querySelector('#a').value = 1");
+        browser.eval("document.querySelector('#b').value = 13");
+        browser.click("#why");
+        browser.wait_for("document.querySelector('#answer')");
+        browser.reads("because they compete");
+        browser.pictures("many-what-if");
+    });
+}
+
+#[test]
+fn the_report_from_the_disk() {
+    let desk = desk_with_demo();
+    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
+    let page = format!("file://{}", desk.path("run/report.html").display());
+    browse(|browser| {
+        browser.open(&page);
+        browser.has_names();
+        browser.pictures("report");
+        browser.without_scripts();
+        browser.open(&page);
+        for words in
+            ["✓ complete", "Nobody's data came to a competitor.", "+0.056 ± 0.009", "may not learn"]
+        {
+            browser.reads(words);
+        }
+        assert_eq!(browser.eval("document.querySelectorAll('svg.nodes .edge').length > 20"), true);
+    });
 }
