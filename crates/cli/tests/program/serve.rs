@@ -4,6 +4,7 @@
 mod browser;
 mod chromium;
 mod client;
+mod limits;
 mod questions;
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
@@ -377,6 +378,12 @@ fn a_participant_sees_its_own_page_and_nothing_else() {
     assert_guarded(&page);
     assert!(page.body.contains("East General") && page.body.contains("Learned from"));
     assert!(!page.body.contains("and data would flow"), "no reason is repeated");
+    // What follows is a part of that very page, and all that there is.
+    let mut events = server.follow_with("/own/events", &[("Cookie", &cookie)]);
+    let event = events.next(Duration::from_secs(20)).expect("an event");
+    let part: Vec<&str> = event.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    assert!(part[0].starts_with("<main id=\"main\"") && page.body.contains(&part.join("\n")));
+    assert_eq!(events.next(Duration::from_millis(700)), None, "and nothing else");
     for path in [
         "/",
         "/run/run/",
@@ -408,6 +415,7 @@ fn a_participant_sees_its_own_page_and_nothing_else() {
         INSERT OR IGNORE INTO competing (a, b) SELECT 7, 4 WHERE 7 <> 4;");
     let (_, again) = own(&server, "East General");
     assert_eq!(page.body, again.body);
+    assert_eq!(events.next(Duration::from_millis(1_500)), None, "nothing has changed for it");
     for wrong in [&["serve", "run", "--as", "Nobody"][..], &["serve", ".", "--as", "East General"]]
     {
         assert_eq!(desk.run(wrong).status.code(), Some(2), "{wrong:?}");

@@ -74,8 +74,12 @@ impl Server {
 
     /// The events at an address.
     pub fn follow(&self, path: &str) -> Events {
+        self.follow_with(path, &[])
+    }
+
+    pub fn follow_with(&self, path: &str, headers: &[(&str, &str)]) -> Events {
         Events {
-            stream: self.send("GET", path, &[]),
+            stream: self.send("GET", path, headers),
             raw: Vec::new(),
             got: Vec::new(),
             is_begun: false,
