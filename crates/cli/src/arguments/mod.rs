@@ -1,7 +1,11 @@
-//! The command line.
+//! The command line. What is said of plans is here; runs, experiments and data sets have rooms of
+//! their own.
+
+mod data;
+mod reproduce;
+mod runs;
 
 use std::{
-    net::SocketAddr,
     path::PathBuf,
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
@@ -10,6 +14,10 @@ use std::{
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fedcompetitors_files::MOST_PARTICIPANTS;
 use fedcompetitors_select::{Effort, Objective};
+
+pub use data::*;
+pub use reproduce::*;
+pub use runs::*;
 
 const AFTER_HELP: &str = "\
 Exit status: 0 done, 1 a finding (a plan that breaks the rule, a certificate that does \
@@ -90,143 +98,6 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-}
-
-#[derive(Debug, Args)]
-pub struct DemoArguments {
-    /// The folder to write models, record and report to; it is made if it is not there.
-    #[arg(long, value_name = "DIR", default_value = "demo-run")]
-    pub out: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct RunArguments {
-    /// The federation file.
-    pub federation: PathBuf,
-    /// The folder to write models, record and report to; it is made if it is not there.
-    /// Without it `NAME-run`, for a federation file `NAME.toml` or `NAME/federation.toml`.
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Go on with a run that was interrupted; it ends with the same bytes.
-    #[arg(long)]
-    pub resume: bool,
-    /// The folder with the participants' data files, instead of the federation file's own.
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
-    /// A script of participants that drop out, come late or send garbage.
-    #[arg(long, value_name = "FILE")]
-    pub faults: Option<PathBuf>,
-    /// Do everything so many times, with the seeds that follow, instead of what the file says.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub repeats: Option<u64>,
-    /// Exchange models so many times, instead of what the file says.
-    #[arg(long, value_name = "N", value_parser = rounds)]
-    pub rounds: Option<usize>,
-}
-
-fn rounds(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(rounds @ 1..=1_000_000) => Ok(rounds),
-        _ => Err("a number from 1 to 1000000".into()),
-    }
-}
-
-#[derive(Debug, Args)]
-pub struct InitArguments {
-    /// The folder with one data file (.csv, .csv.gz, .data, .parquet) for each participant.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// The column to predict; the last one, if it is not said.
-    #[arg(long, value_name = "COLUMN")]
-    pub target: Option<String>,
-    /// The file to write; without it `federation.toml` in the folder.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Write over a file that is already there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct CheckArguments {
-    /// The federation file.
-    pub federation: PathBuf,
-    /// The folder with the participants' data files, instead of the federation file's own.
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct FolderArguments {
-    /// The folder of the run.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct AuditArguments {
-    /// The folder of the run.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Who competes is what this federation file says, not what the run says.
-    #[arg(long, value_name = "FILE")]
-    pub federation: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct ReportArguments {
-    /// The folder of the run.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Write the page to this file instead of report.html in the folder of the run.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct ServeArguments {
-    /// The folder of a run, or one whose folders are runs.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Where to listen. Beyond this machine everything needs the link that is printed; what is
-    /// sent is not encrypted.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8765")]
-    pub listen: SocketAddr,
-    /// Print a link for this participant too. It opens a page of its own, with nothing of whom
-    /// others compete with, and nothing else; everything then needs a link. May be given several
-    /// times.
-    #[arg(long = "as", value_name = "NAME")]
-    pub participants: Vec<String>,
-    /// Make the links of this secret, so that they stay the same from one start to the next;
-    /// without it they are new each time.
-    #[arg(long, value_name = "FILE")]
-    pub secret: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct MetricsArguments {
-    /// The folder of the run.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// What to print.
-    #[arg(long, value_enum, default_value_t = MetricsFormat::Csv)]
-    pub format: MetricsFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MetricsFormat {
-    /// One figure a line.
-    Csv,
-}
-
-#[derive(Debug, Args)]
-pub struct ExportArguments {
-    /// The folder of the run.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// The folder to write to; without it `export` in the run's own.
-    #[arg(long, value_name = "DIR")]
-    pub to: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -492,82 +363,6 @@ pub struct ExplainArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct ReproduceArguments {
-    /// Which experiment.
-    #[arg(value_enum)]
-    pub setting: SettingName,
-    /// How many federations to draw, or with `eicu` how often to cross-validate, with the seeds
-    /// 901, 902, … (`cifar10`: 931, …); 5 if not said, 10 with `eicu`, 2 with `cifar10 --budget short`.
-    #[arg(long, visible_aliases = ["repeats", "graphs"], value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub seeds: Option<u64>,
-    /// The folder with the tables of eICU or the files of CIFAR-10, which only `eicu` and
-    /// `cifar10` take and need.
-    #[arg(long, value_name = "DIR", required_if_eq_any = [("setting", "eicu"), ("setting", "cifar10")])]
-    pub data: Option<PathBuf>,
-    /// How much `cifar10` spends on each method; `short` if not said.
-    #[arg(long, value_enum)]
-    pub budget: Option<BudgetName>,
-    /// What to print.
-    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
-    pub format: TableFormat,
-    /// A folder to write the table and the results to; it is made if it is not there. `cifar10`
-    /// also keeps each training that is done, and goes on with what it finds there.
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Gradients that each method may take for each participant, estimation included; at least
-    /// 500, of which the estimates take up to 450; 2000 if not said. `cifar10` has its budgets.
-    #[arg(long, value_name = "N", value_parser = evaluations)]
-    pub evaluations: Option<usize>,
-    /// The learning rate of Adam, for every method, together with a decay; without them
-    /// validation data chooses, for FedProx also the pull, which is 0.01 otherwise.
-    #[arg(long, value_name = "RATE", requires = "decay", value_parser = positive)]
-    #[arg(allow_negative_numbers = true)]
-    pub rate: Option<f32>,
-    /// How much of each parameter is added to its gradient.
-    #[arg(long, value_name = "PART", requires = "rate", value_parser = not_negative)]
-    #[arg(allow_negative_numbers = true)]
-    pub decay: Option<f32>,
-    /// Also measure what everybody gains from everybody, and say how well the estimates
-    /// rank helpers.
-    #[arg(long)]
-    pub measure: bool,
-    /// Threads, as many as there are processors if not said; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub threads: Option<u16>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SettingName {
-    /// Nearly one task, four participants with many samples and four with few.
-    SyntheticWeak,
-    /// Two tasks of opposite sign.
-    SyntheticStrong,
-    /// Deaths in hospitals, from the tables of eICU: ten hospitals of the full database, or
-    /// groups of the demo's.
-    Eicu,
-    /// Small images, two classes for each participant, from the files of CIFAR-10.
-    Cifar10,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BudgetName {
-    /// Twice through the images: minutes.
-    Short,
-    /// Eight times: an hour or two.
-    Full,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TableFormat {
-    /// For a terminal.
-    Text,
-    /// For programs.
-    Json,
-    /// For a page.
-    Markdown,
-}
-
-#[derive(Debug, Args)]
 pub struct GenerateArguments {
     /// How many participants.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=MOST_PARTICIPANTS as i64))]
@@ -589,92 +384,12 @@ pub struct GenerateArguments {
     pub format: GraphFormat,
 }
 
-#[derive(Debug, Subcommand)]
-pub enum DataCommand {
-    /// Say which data sets there are: what they are, their licence, files and sizes, where from.
-    List(DataListArguments),
-    /// Fetch the files of a data set from their publisher and check them.
-    ///
-    /// A call that was interrupted is taken up where it ended; files that are there are kept.
-    Fetch(DataFetchArguments),
-    /// Write a federation of lenders from the loans of the U.S. Small Business Administration.
-    Banks(BanksArguments),
-}
-
-#[derive(Debug, Args)]
-pub struct BanksArguments {
-    /// The folder with the loans.
-    #[arg(long, value_name = "DIR")]
-    pub data: PathBuf,
-    /// The folder to write federation.toml and competing.csv to.
-    #[arg(long, value_name = "DIR", default_value = "banks")]
-    pub out: PathBuf,
-    /// Two lenders compete where the cosine of their loans by state is above this.
-    #[arg(long, value_name = "PART", default_value_t = 0.8, value_parser = part)]
-    pub overlap: f64,
-    /// Look among so many of the largest lenders.
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    pub largest: usize,
-    /// Take those with at least so many loans of each outcome.
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    pub least: u64,
-}
-
-#[derive(Debug, Args)]
-pub struct DataListArguments {
-    /// A catalogue of data sets, instead of the program's own.
-    #[arg(long, value_name = "FILE")]
-    pub catalogue: Option<PathBuf>,
-    /// What to print; as JSON it is a catalogue, to begin one's own with.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-}
-
-#[derive(Debug, Args)]
-pub struct DataFetchArguments {
-    /// Which: heart, sba, eicu-demo, cifar10, or one of the catalogue.
-    pub name: String,
-    /// The folder to write to, data/NAME if not said; it is made if it is not there.
-    #[arg(long, value_name = "DIR")]
-    pub to: Option<PathBuf>,
-    /// A web server to take the files from instead, as URL/NAME/FILE; checksums still hold.
-    #[arg(long, value_name = "URL", env = "FEDCOMPETITORS_DATA_MIRROR", hide_env_values = true)]
-    pub mirror: Option<String>,
-    /// A catalogue of data sets, instead of the program's own (`data list --format json`).
-    #[arg(long, value_name = "FILE")]
-    pub catalogue: Option<PathBuf>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GraphFormat {
     /// competing.csv and benefit.csv.
     Csv,
     /// competing.npy and benefit.npy, for researchers.
     Npy,
-}
-
-/// Fewer would not even pay for an estimate.
-const FEWEST_EVALUATIONS: usize = 500;
-
-fn evaluations(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count) if count >= FEWEST_EVALUATIONS => Ok(count),
-        _ => Err(format!("a number that is at least {FEWEST_EVALUATIONS}")),
-    }
-}
-
-fn positive(text: &str) -> Result<f32, String> {
-    match text.parse::<f32>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        _ => Err("a number above 0".into()),
-    }
-}
-
-fn not_negative(text: &str) -> Result<f32, String> {
-    match text.parse::<f32>() {
-        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        _ => Err("a number that is at least 0".into()),
-    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
