@@ -122,6 +122,7 @@ fn to_the_end(
         shown_path(folder),
         shown_path(&path)
     ));
+    tell(&format!("to look at it in a browser: fedcompetitors report {}", shown_path(folder)));
     Ok(if report.incidents.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
 

@@ -74,6 +74,7 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(shown.contains("8 participants, 6 competing pairs, 5 seeds; complete."), "{shown}");
+    assert!(text(&output.stderr).ends_with("in a browser: fedcompetitors report demo\n"));
     for word in ["North Clinic", "optimal+mixing", "pooled (reference)", "gain", "refused"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
