@@ -10,7 +10,7 @@ pub struct ReproduceArguments {
     #[arg(value_enum)]
     pub setting: SettingName,
     /// How many federations to draw, or with `eicu` how often to cross-validate, with the seeds
-    /// 901, 902, … (`cifar10`: 931, …); 5 if not said, 10 with `eicu`, 2 with `cifar10 --budget short`.
+    /// 901, 902, … (`cifar10`: 941, …); 5 if not said, 10 with `eicu`, 2 with `cifar10 --budget short`.
     #[arg(long, visible_aliases = ["repeats", "graphs"], value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: Option<u64>,
     /// The folder with the tables of eICU or the files of CIFAR-10, which only `eicu` and
@@ -66,7 +66,7 @@ pub enum SettingName {
 pub enum BudgetName {
     /// Twice through the images: minutes.
     Short,
-    /// Eight times: an hour or two.
+    /// Twenty times: an hour or two.
     Full,
 }
 
