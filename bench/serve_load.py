@@ -1,11 +1,14 @@
 """How much a run is slowed by those who watch it: `serve_load.py PROGRAM FEDERATION [READERS] [REPEATS]`.
 
-Runs a federation alone and with readers of its live page, in turn, and prints one line of JSON a pair:
-seconds of both, what readers got, and the slowdown.
+Runs a federation alone and with readers of its live page, in turn, and prints one line of JSON a pair: seconds of
+both, the processor's seconds of both and of the server, what readers got, and the slowdown; in the end the means.
+Which one is first changes from pair to pair, as machines get faster and slower by themselves.
 """
 
 import json
+import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -14,10 +17,24 @@ import time
 from pathlib import Path
 
 
-def timed(program: str, federation: str, folder: Path) -> float:
+def end_of(process: "subprocess.Popen[str]") -> float:
+    """Waits for it; gives the seconds of the processor that it has used."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
+
+
+def started(program: str, federation: str, folder: Path) -> "subprocess.Popen[str]":
+    command = [program, "run", federation, "--out", str(folder)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+
+
+def alone(program: str, federation: str, folder: Path) -> dict[str, float]:
     start = time.monotonic()
-    subprocess.run([program, "run", federation, "--out", str(folder)], check=True, capture_output=True)
-    return time.monotonic() - start
+    run = started(program, federation, folder)
+    used = end_of(run)
+    assert run.returncode == 0
+    return {"alone_s": time.monotonic() - start, "alone_used_s": used}
 
 
 class Readers:
@@ -51,11 +68,9 @@ class Readers:
             one.close()
 
 
-def watched(program: str, federation: str, folder: Path, count: int) -> tuple[float, list[int]]:
+def watched(program: str, federation: str, folder: Path, count: int) -> dict[str, float]:
     start = time.monotonic()
-    run = subprocess.Popen(
-        [program, "run", federation, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    run = started(program, federation, folder)
     while not (folder / "run.sqlite").exists():
         time.sleep(0.01)
     time.sleep(0.1)
@@ -65,24 +80,38 @@ def watched(program: str, federation: str, folder: Path, count: int) -> tuple[fl
     assert serve.stderr is not None
     port = int(serve.stderr.readline().split("127.0.0.1:")[1].split("/")[0])
     readers = Readers(port, count)
-    assert run.wait() == 0
+    used = end_of(run)
+    assert run.returncode == 0
     seconds = time.monotonic() - start
     readers.end()
     serve.terminate()
-    serve.wait()
-    return seconds, readers.received
+    return {
+        "watched_s": seconds,
+        "watched_used_s": used,
+        "server_used_s": end_of(serve),
+        "least_bytes": min(readers.received),
+        "most_bytes": max(readers.received),
+    }
 
 
 def main() -> None:
     program, federation = sys.argv[1:3]
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 200
-    for _ in range(int(sys.argv[4]) if len(sys.argv) > 4 else 3):
+    lines: list[dict[str, float]] = []
+    for turn in range(int(sys.argv[4]) if len(sys.argv) > 4 else 4):
         with tempfile.TemporaryDirectory() as folder:
-            alone = timed(program, federation, Path(folder) / "alone" / "run")
-            seconds, received = watched(program, federation, Path(folder) / "watched" / "run", count)
-        line = {"readers": count, "alone_s": round(alone, 3), "watched_s": round(seconds, 3)}
-        line |= {"slower_by": round(seconds / alone - 1, 4), "least_bytes": min(received), "most_bytes": max(received)}
-        print(json.dumps(line), flush=True)
+            sides = [
+                lambda: alone(program, federation, Path(folder) / "alone" / "run"),
+                lambda: watched(program, federation, Path(folder) / "watched" / "run", count),
+            ]
+            line: dict[str, float] = {"readers": count}
+            for side in sides if turn % 2 == 0 else reversed(sides):
+                line |= side()
+        line["slower_by"] = line["watched_s"] / line["alone_s"] - 1
+        lines.append(line)
+        print(json.dumps({key: round(value, 4) for key, value in line.items()}), flush=True)
+    means = {key: round(statistics.mean(line[key] for line in lines), 4) for key in lines[0]}
+    print(json.dumps({"means": means}))
 
 
 if __name__ == "__main__":
