@@ -48,6 +48,9 @@ const MOST_NEWCOMERS: usize = 20;
 /// Seconds for each of the two plans, where the best is looked for.
 const SECONDS: f64 = 0.5;
 
+/// Participants for whom the best plan is there at once.
+const AT_ONCE: usize = 25;
+
 /// Refused edges that are given a reason.
 const MOST_REASONS: usize = 500;
 
@@ -85,14 +88,15 @@ impl Default for Question {
 type Nonsense = String;
 
 impl Question {
-    /// Reads an address; says whether a button was pressed.
-    fn read(query: &str, count: usize) -> Result<(Self, bool), Nonsense> {
+    /// Reads an address that is about so many participants, and by this policy where it says
+    /// nothing else; says whether a button was pressed.
+    fn read(query: &str, count: usize, policy: PolicyName) -> Result<(Self, bool), Nonsense> {
         let pairs: Vec<(String, String)> =
             form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let all = |key: &'static str| {
             pairs.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
         };
-        let mut question = Self::default();
+        let mut question = Self { policy, ..Self::default() };
         if let Some(name) = all("policy").next_back() {
             question.policy = PolicyName::from_str(name, false)
                 .map_err(|_| "There is no such policy.".to_owned())?;
@@ -288,7 +292,7 @@ pub async fn what_if(
     let query = query.unwrap_or_default();
     let nonsense =
         |problem: String| told(StatusCode::BAD_REQUEST, "That cannot be asked", &problem);
-    match Question::read(&query, view.run.participants.len()) {
+    match Question::read(&query, view.run.participants.len(), usual_policy(&view)) {
         Err(problem) => nonsense(problem),
         // An address beside the one that was asked for: it begins where that one does.
         Ok((question, true)) => {
@@ -302,6 +306,14 @@ pub async fn what_if(
             .await
         }
     }
+}
+
+/// The run's own policy, so that what is there now is its plan. With many participants the best plan
+/// takes longer than somebody who asks wants to wait.
+fn usual_policy(view: &View) -> PolicyName {
+    let own = view.run.methods.first().and_then(|method| method.name.split('+').next());
+    let own = own.and_then(|name| PolicyName::from_str(name, false).ok());
+    own.filter(|_| view.run.participants.len() <= AT_ONCE).unwrap_or(PolicyName::Greedy)
 }
 
 /// What comes of a question.

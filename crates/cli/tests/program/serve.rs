@@ -289,6 +289,7 @@ fn questions_are_answered_by_their_address_alone() {
         plain.body.contains("Nothing yet") && plain.body.contains("name=\"do\" value=\"compete\"")
     );
     assert!(plain.body.contains("data-swap><g class=\"edge"), "edges lead to their reasons");
+    assert!(plain.body.contains("<option value=\"optimal\" selected>"), "the run's own policy");
     // A button leads to the address of the changed question.
     let pressed = ask("?policy=optimal&objective=welfare&a=1&b=2&value=0.1&name=&do=compete");
     let address = pressed.header("location").expect("an address").to_owned();

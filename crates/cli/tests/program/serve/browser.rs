@@ -97,16 +97,43 @@ impl Drop for Work<'_> {
     }
 }
 
+/// A federation whose record is small, with so many rounds that take a while each.
+fn slow(rounds: usize) -> String {
+    SMALL
+        .replace("seed = 7", "seed = 7\nrepeats = 4")
+        .replace("rounds = 12", &format!("rounds = {rounds}"))
+        .replace("local-steps = 3", "local-steps = 400")
+        .replace("\"scaffold\", \"ce\", \"pooled\"", "")
+}
+
 #[test]
 fn a_run_at_work() {
     let desk = Desk::new();
-    // Long enough to be looked at, and a small record.
-    let long = SMALL
-        .replace("seed = 7", "seed = 7\nrepeats = 4")
-        .replace("rounds = 12", "rounds = 60")
-        .replace("local-steps = 3", "local-steps = 400")
-        .replace("\"scaffold\", \"ce\", \"pooled\"", "");
-    desk.write("long.toml", &long);
+    // Longer than anybody looks.
+    desk.write("long.toml", &slow(100_000));
+    let work = Work::begin(&desk, &[]);
+    work.has_kept(8);
+    let server = Server::start(&desk, &["run"]);
+    browse(|browser| {
+        follow(browser, &server);
+        browser.reads("… running");
+        let (places, loads) = (browser.text(PLACES), browser.loads());
+        for _ in 0..2 {
+            browser.eval("window.curves = document.querySelector('#curves')");
+            browser.wait_for("document.querySelector('#curves').innerHTML !== curves.innerHTML");
+            browser.reads("… running");
+        }
+        drop(work);
+        browser.wait_for("document.querySelector('.standing').textContent.includes('interrupted')");
+        assert_eq!(browser.text(PLACES), places, "nobody has moved");
+        assert_eq!(browser.loads(), loads, "the page was never loaded anew");
+    });
+}
+
+#[test]
+fn a_run_that_goes_on_to_its_end() {
+    let desk = Desk::new();
+    desk.write("long.toml", &slow(60));
     let work = Work::begin(&desk, &[]);
     work.has_kept(8);
     drop(work);
@@ -121,12 +148,6 @@ fn a_run_at_work() {
         browser.eval("document.querySelector('#about summary').focus()");
         browser.eval("window.before = document.querySelector('#participants')");
         let mut work = Work::begin(&desk, &["--resume"]);
-        browser.wait_for("document.querySelector('.standing').textContent.includes('running')");
-        for _ in 0..2 {
-            browser.eval("window.curves = document.querySelector('#curves')");
-            browser.wait_for("document.querySelector('#curves').innerHTML !== curves.innerHTML");
-            browser.reads("… running");
-        }
         browser.wait_for("document.querySelector('.standing').textContent.includes('complete')");
         browser
             .wait_for("document.body.innerText.includes(\"Nobody's data came to a competitor.\")");
