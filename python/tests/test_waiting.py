@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import fedcompetitors as fc
 import numpy as np
@@ -41,6 +42,15 @@ def test_other_threads_run_meanwhile() -> None:
     assert plan.upper_bound > plan.welfare, "too easy to tell anything"
 
 
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """Whatever is started in the background by a shell is deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("call", [fc.select, fc.compare])
 def test_a_long_search_ends_at_ctrl_c(call: object) -> None:
     graphs = hard()
@@ -48,8 +58,8 @@ def test_a_long_search_ends_at_ctrl_c(call: object) -> None:
     start = time.monotonic()
     killer.start()
     with pytest.raises(KeyboardInterrupt):
-        call(*graphs, time_limit=600)  # type: ignore[operator]
+        call(*graphs, time_limit=120)  # type: ignore[operator]
     killer.join()
-    assert time.monotonic() - start < 300
+    assert time.monotonic() - start < 60
     # And the next call works.
     assert fc.select(*graphs, "greedy").policy == "greedy"
