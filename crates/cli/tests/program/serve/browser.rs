@@ -113,11 +113,14 @@ fn a_run_at_work() {
     desk.write("long.toml", &slow(100_000));
     let work = Work::begin(&desk, &[]);
     work.has_kept(8);
+    drop(work);
     let server = Server::start(&desk, &["run"]);
     browse(|browser| {
         follow(browser, &server);
-        browser.reads("… running");
+        browser.reads("‖ interrupted");
         let (places, loads) = (browser.text(PLACES), browser.loads());
+        let work = Work::begin(&desk, &["--resume"]);
+        browser.wait_for("document.querySelector('.standing').textContent.includes('running')");
         for _ in 0..2 {
             browser.eval("window.curves = document.querySelector('#curves')");
             browser.wait_for("document.querySelector('#curves').innerHTML !== curves.innerHTML");
