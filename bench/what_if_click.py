@@ -25,7 +25,7 @@ PRESS = """new Promise((done) => {
   new MutationObserver((_, watch) => {
     watch.disconnect();
     requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start)));
-  }).observe(document.body, { childList: true });
+  }).observe(document.getElementById("changes"), { childList: true, subtree: true });
   document.getElementById("compete").click();
 })"""
 
@@ -76,7 +76,7 @@ class Chromium:
 
 def federation(count: int) -> str:
     """Groups of ten that are alike; everybody competes with somebody of another group."""
-    lines = ['name = "many"', "[training]", "rounds = 2", "local-steps = 2"]
+    lines = ['name = "many"', "[selection]", 'policy = "greedy"', "[training]", "rounds = 2", "local-steps = 2"]
     for at in range(count):
         rival = (at + 11) % count
         lines += ["[[participants]]", f'name = "Hospital {at}"', f'competes-with = ["Hospital {rival}"]']

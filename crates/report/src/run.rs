@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What came out of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunReport {
     /// What the federation is called.
     pub name: String,

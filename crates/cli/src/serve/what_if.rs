@@ -20,7 +20,7 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, GraphError, Participants, refusals, shown,
 };
 use fedcompetitors_report::{
-    Explanation, RunParticipant, Worth,
+    Explanation, RunParticipant, RunReport, Worth,
     html::{Changed, Refused, View, WhatIf, what_if_page},
     number, refusal_text,
 };
@@ -52,7 +52,7 @@ const SECONDS: f64 = 0.5;
 const AT_ONCE: usize = 25;
 
 /// Refused edges that are given a reason.
-const MOST_REASONS: usize = 500;
+const MOST_REASONS: usize = 200;
 
 /// A question. Participants are their places, newcomers after all others.
 #[derive(Debug, Clone, PartialEq)]
@@ -401,11 +401,14 @@ fn changed(
     let mut edges: Vec<(usize, usize, f64)> = (0..participants.len()).flat_map(helpers).collect();
     edges.sort_by_key(|edge| (edge.0, edge.1));
     let refused = refusals(competing, benefit, &plan.usage, None).take(MOST_REASONS);
-    let mut run = view.run.clone();
-    run.participants = people.collect();
-    run.methods.clear();
+    // Nothing else of the run is part of an answer, and to copy all of it would take as long as
+    // the plan does.
     View {
-        run,
+        run: RunReport {
+            name: view.run.name.clone(),
+            participants: people.collect(),
+            ..RunReport::default()
+        },
         competing: competing.pairs().map(|(a, b)| (a, b, 0)).collect(),
         benefit: edges,
         usage: plan.usage.edges().collect(),
@@ -416,9 +419,10 @@ fn changed(
                 why: refusal_text(competing, &one),
             })
             .collect(),
-        models: Vec::new(),
-        curves: Vec::new(),
+        first_usage: view.first_usage.clone(),
+        problems: view.problems.clone(),
+        folder: view.folder.clone(),
         ask: Some(ask),
-        ..view.clone()
+        ..View::default()
     }
 }

@@ -14,31 +14,34 @@ use super::{
     layout::{COLUMNS, FONT, HEIGHT, MOST_NODES, Place, WIDTH, places},
     matrix::{self, Cell},
     order::order,
-    text::{at, name, names, short},
+    text::{at, listed, name, names, short},
 };
 use crate::{number, plural};
 
 /// One of the three graphs.
 pub struct Graph {
     /// Part of the ids of what is drawn.
-    id: &'static str,
-    title: &'static str,
+    pub id: &'static str,
+    pub title: &'static str,
     /// What the marks mean.
     legend: Markup,
     edges: Vec<Edge>,
-    is_directed: bool,
+    /// What an edge says, in words. They are made for what is drawn alone: ten thousand edges
+    /// of a matrix have no words each.
+    pub words: fn(&View, &Edge) -> String,
+    pub is_directed: bool,
 }
 
 /// One edge of it.
 pub struct Edge {
     pub from: usize,
     pub to: usize,
+    /// What is told of it, if anything: since when, how much, or which part.
+    value: Option<f64>,
     /// How strong it is, from 0 to 1.
     pub strength: f64,
     /// Is it something that did not come to be?
     pub is_refused: bool,
-    /// What it says, in words.
-    pub label: String,
 }
 
 /// The section.
@@ -58,7 +61,7 @@ pub fn section(view: &View) -> Markup {
                         p.legend { (graph.legend) }
                     }
                     @if is_small { (nodes(view, graph)) } @else {
-                        (matrix::drawing(view, graph.title, graph.id, &cells(graph), &shown_order))
+                        (matrix::drawing(view, graph, &cells(graph), &shown_order))
                     }
                 }
             }
@@ -86,18 +89,12 @@ fn matrix_order(view: &View) -> Vec<usize> {
 }
 
 fn cells(graph: &Graph) -> Vec<Cell<'_>> {
-    let cell = |edge: &'_ Edge, row, column| Cell {
-        row,
-        column,
-        level: level(edge),
-        label: "",
-        is_directed: graph.is_directed,
-    };
     let mut cells: Vec<Cell<'_>> = Vec::with_capacity(graph.edges.len());
     for edge in &graph.edges {
-        cells.push(Cell { label: &edge.label, ..cell(edge, edge.from, edge.to) });
+        let level = level(edge);
+        cells.push(Cell { row: edge.from, column: edge.to, level, edge });
         if !graph.is_directed {
-            cells.push(Cell { label: &edge.label, ..cell(edge, edge.to, edge.from) });
+            cells.push(Cell { row: edge.to, column: edge.from, level, edge });
         }
     }
     cells
@@ -114,9 +111,8 @@ fn level(edge: &Edge) -> usize {
 
 fn competing(view: &View) -> Graph {
     let edges = view.competing.iter().map(|&(a, b, since)| {
-        let late = if since > 0 { format!(", since round {since}") } else { String::new() };
-        let label = format!("{} and {} compete{late}", shown(view.name(a)), shown(view.name(b)));
-        Edge { from: a, to: b, strength: 1.0, is_refused: false, label }
+        let since = (since > 0).then_some(since as f64);
+        Edge { from: a, to: b, value: since, strength: 1.0, is_refused: false }
     });
     let pairs = plural(view.competing.len(), "pair", "pairs");
     Graph {
@@ -124,6 +120,11 @@ fn competing(view: &View) -> Graph {
         title: "Who competes",
         legend: html! { (key("competing", false)) " " (pairs) ", never to learn from each other" },
         edges: edges.collect(),
+        words: |view, edge| {
+            let late = edge.value.map(|since| format!(", since round {since}")).unwrap_or_default();
+            let [a, b] = [edge.from, edge.to].map(|one| shown(view.name(one)));
+            format!("{a} and {b} compete{late}")
+        },
         is_directed: false,
     }
 }
@@ -134,15 +135,8 @@ fn benefit(view: &View) -> Graph {
     let most = most.fold(f64::MIN_POSITIVE, f64::max);
     let edges = view.benefit.iter().map(|&(from, to, value)| {
         let is_refused = !view.usage.is_empty() && !used.contains(&(from, to));
-        let label = format!(
-            "{} would help {} ({}){}",
-            shown(view.name(from)),
-            shown(view.name(to)),
-            number(value),
-            if is_refused { ", and is not used" } else { "" }
-        );
         let strength = if value.is_finite() { (value / most).clamp(0.0, 1.0) } else { 1.0 };
-        Edge { from, to, strength, is_refused, label }
+        Edge { from, to, value: Some(value), strength, is_refused }
     });
     Graph {
         id: "benefit",
@@ -156,6 +150,12 @@ fn benefit(view: &View) -> Graph {
             }
         },
         edges: edges.collect(),
+        words: |view, edge| {
+            let [helper, helped] = [edge.from, edge.to].map(|one| shown(view.name(one)));
+            let much = edge.value.map(number).unwrap_or_default();
+            let lost = if edge.is_refused { ", and is not used" } else { "" };
+            format!("{helper} would help {helped} ({much}){lost}")
+        },
         is_directed: true,
     }
 }
@@ -166,14 +166,8 @@ fn usage(view: &View) -> Graph {
         parts.iter().find(|(name, _)| name == view.name(helper)).map(|found| found.1)
     };
     let edges = view.usage.iter().map(|&(from, to)| {
-        let part = part(from, to);
-        let how = match part {
-            Some(part) => format!(" (part {part:.2})"),
-            None => String::new(),
-        };
-        let label = format!("{} learns from {}{how}", shown(view.name(to)), shown(view.name(from)));
-        let strength = part.map_or(0.5, f64::from);
-        Edge { from, to, strength, is_refused: false, label }
+        let part = part(from, to).map(f64::from);
+        Edge { from, to, value: part, strength: part.unwrap_or(0.5), is_refused: false }
     });
     Graph {
         id: "usage",
@@ -186,6 +180,11 @@ fn usage(view: &View) -> Graph {
             }
         },
         edges: edges.collect(),
+        words: |view, edge| {
+            let how = edge.value.map(|part| format!(" (part {part:.2})")).unwrap_or_default();
+            let [helper, helped] = [edge.from, edge.to].map(|one| shown(view.name(one)));
+            format!("{helped} learns from {helper}{how}")
+        },
         is_directed: true,
     }
 }
@@ -237,9 +236,10 @@ fn edge(view: &View, graph: &Graph, edge: &Edge, places: &[Place]) -> Markup {
     let refused = if edge.is_refused { " refused" } else { "" };
     let (line, tip) = if graph.is_directed { bent(&from, &to) } else { straight(&from, &to) };
     let why = if graph.is_directed { view.why(edge.from, edge.to) } else { None };
+    let label = (graph.words)(view, edge);
     let mark = html! {
-        g class=(format!("edge {}{refused}", graph.id)) role="img" aria-label=(edge.label) {
-            title { (edge.label) }
+        g class=(format!("edge {}{refused}", graph.id)) role="img" aria-label=(label) {
+            title { (label) }
             // Nobody hits a dotted line with a pointer.
             @if why.is_some() { path.reach d=(line) {} }
             path.line d=(line) stroke-width=(width) {}
@@ -283,6 +283,9 @@ fn bent(from: &Place, to: &Place) -> (String, Option<String>) {
     (line, Some(tip))
 }
 
+/// Helpers of one participant that the table names.
+const MOST_HELPERS: usize = 25;
+
 /// What the graphs show, in words.
 fn table(view: &View, shown_order: &[usize]) -> Markup {
     let count = view.count();
@@ -293,12 +296,14 @@ fn table(view: &View, shown_order: &[usize]) -> Markup {
         rivals[b].push(a);
     }
     view.benefit.iter().for_each(|&(helper, helped, value)| helpers[helped].push((helper, value)));
+    // Who helps most comes first: of many helpers the last ones are not told.
+    helpers.iter_mut().for_each(|all| all.sort_by(|a, b| b.1.total_cmp(&a.1)));
     view.usage.iter().for_each(|&(helper, helped)| from[helped].push(helper));
     let list = |all: &[usize]| {
         html! { @if all.is_empty() { "nobody" } @else { (names(all.iter().map(|&one| view.name(one)))) } }
     };
-    let listed: Vec<usize> = (0..count).collect();
-    let rows = if shown_order.is_empty() { &listed } else { shown_order };
+    let in_file: Vec<usize> = (0..count).collect();
+    let rows = if shown_order.is_empty() { &in_file } else { shown_order };
     html! {
         div.scroll tabindex="0" role="region" aria-label="The three graphs as a table" {
             table {
@@ -315,9 +320,12 @@ fn table(view: &View, shown_order: &[usize]) -> Markup {
                             td { (list(&rivals[one])) }
                             td {
                                 @if helpers[one].is_empty() { "nobody" }
-                                @for (place, (helper, value)) in helpers[one].iter().enumerate() {
+                                @for (place, (helper, value)) in helpers[one].iter().take(MOST_HELPERS).enumerate() {
                                     @if place > 0 { ", " }
-                                    (name(view.name(*helper))) " " (number(*value))
+                                    (listed(view.name(*helper))) " " (number(*value))
+                                }
+                                @if helpers[one].len() > MOST_HELPERS {
+                                    ", and less by " (helpers[one].len() - MOST_HELPERS) " more"
                                 }
                             }
                             td { (list(&from[one])) }

@@ -3,21 +3,41 @@
 "use strict";
 (() => {
   const within = (root, what) => [...root.querySelectorAll(what)];
-  const FOCUS = "a[href], button, input, select, summary, [tabindex]";
 
-  // Puts `next` in the place of `old`, which has the same id.
-  const replace = (old, next) => {
-    const folded = within(next, "details");
-    within(old, "details").forEach((one, at) => {
-      if (folded[at]) folded[at].open = one.open;
-    });
-    const scrolled = within(old, ".scroll, pre").map((one) => [one.scrollLeft, one.scrollTop]);
-    const place = within(old, FOCUS).indexOf(document.activeElement);
-    old.replaceWith(next);
-    within(next, ".scroll, pre").forEach((one, at) => {
-      if (scrolled[at]) [one.scrollLeft, one.scrollTop] = scrolled[at];
-    });
-    if (place >= 0) within(next, FOCUS)[place]?.focus({ preventScroll: true });
+  // Makes `old` what `next` is and leaves alone whatever is the same in both, so that nothing is
+  // drawn anew, folded or scrolled that has not changed. What has an id is the same thing
+  // wherever it stands. What the reader has opened stays open.
+  const become = (old, next) => {
+    if (old.isEqualNode(next)) return;
+    if (old.nodeType !== Node.ELEMENT_NODE || old.nodeName !== next.nodeName || old.id !== next.id) {
+      old.replaceWith(next);
+      return;
+    }
+    const isOpened = (name) => name === "open" && old.nodeName === "DETAILS";
+    for (const { name } of [...old.attributes]) {
+      if (!next.hasAttribute(name) && !isOpened(name)) old.removeAttribute(name);
+    }
+    for (const { name, value } of next.attributes) {
+      if (old.getAttribute(name) !== value && !isOpened(name)) old.setAttribute(name, value);
+    }
+    const known = new Map([...old.children].filter((one) => one.id).map((one) => [one.id, one]));
+    let at = old.firstChild;
+    for (const one of [...next.childNodes]) {
+      const same = known.get(one.id);
+      if (same && same !== at) old.insertBefore(same, at);
+      const place = same ?? at;
+      if (!place || (!same && place.id)) {
+        old.insertBefore(one, at);
+      } else {
+        at = place === at ? at.nextSibling : at;
+        become(place, one);
+      }
+    }
+    while (at) {
+      const gone = at;
+      at = at.nextSibling;
+      gone.remove();
+    }
   };
 
   const live = document.getElementById("live");
@@ -35,7 +55,7 @@
       const parsed = new DOMParser().parseFromString(event.data, "text/html");
       const next = parsed.body.firstElementChild;
       const old = next && document.getElementById(next.id);
-      if (old) replace(old, document.adoptNode(next));
+      if (old) become(old, next);
     });
   }
 
@@ -53,17 +73,20 @@
       const answer = await fetch(address, { credentials: "same-origin" });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (mine !== asked) return;
-      const open = within(main, "details").map((one) => one.open);
-      main.replaceWith(document.adoptNode(page.getElementById("main")));
-      const now = document.getElementById("main");
-      const folded = within(now, "details");
-      if (folded.length === open.length) folded.forEach((one, at) => { one.open = open[at]; });
+      const next = page.getElementById("main");
+      const fields = within(next, "input[id]:not([data-keeps]), select:not([data-keeps])")
+        .map((one) => [one.id, one.value]);
+      become(main, next);
+      // What was chosen or typed is not in what a page says of itself.
+      for (const [id, value] of fields) document.getElementById(id).value = value;
       if (isNew) history.pushState(null, "", answer.url);
       answered = answer.url;
-      const next = (focus && document.getElementById(focus))
-        || (isEdge && now.querySelector("#answer-title")) || now.querySelector("h2");
-      if (next.tabIndex < 0) next.tabIndex = -1;
-      next.focus({ preventScroll: Boolean(focus) });
+      const stay = focus && document.getElementById(focus);
+      const to = stay || main.querySelector(isEdge ? "#answer-title" : "h2");
+      if (to !== document.activeElement) {
+        if (to.tabIndex < 0) to.tabIndex = -1;
+        to.focus({ preventScroll: Boolean(stay) });
+      }
     } catch {
       location.assign(address);
     }

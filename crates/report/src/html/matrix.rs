@@ -5,7 +5,10 @@ use std::fmt::Write;
 use fedcompetitors_graphs::shown;
 use maud::{Markup, html};
 
-use super::View;
+use super::{
+    View,
+    graphs::{Edge, Graph},
+};
 use crate::plural;
 
 /// A filled cell.
@@ -16,44 +19,38 @@ pub struct Cell<'a> {
     pub column: usize,
     /// How strong: 0 (refused) to 3.
     pub level: usize,
-    /// What it says, in words.
-    pub label: &'a str,
-    /// Does the other way mean something else?
-    pub is_directed: bool,
+    /// What it stands for.
+    pub edge: &'a Edge,
 }
 
 /// Up to so many cells each is a mark with words of its own; beyond, each row is one. A page
 /// with a hundred thousand marks takes a browser longer than anybody waits.
 pub const MOST_MARKS: usize = 1_500;
 
+/// What is seen of how strong a cell is.
+const LEVELS: [&str; 4] = ["level0", "level1", "level2", "level3"];
+
 /// Names that a row's words list before the rest is counted.
 const NAMED: usize = 12;
 
 /// A graph with its participants in this order.
-pub fn drawing(
-    view: &View,
-    title: &str,
-    id: &str,
-    cells: &[Cell<'_>],
-    shown_order: &[usize],
-) -> Markup {
+pub fn drawing(view: &View, graph: &Graph, cells: &[Cell<'_>], shown_order: &[usize]) -> Markup {
     let count = shown_order.len();
     let mut place = vec![0; count];
     shown_order.iter().enumerate().for_each(|(at, &one)| place[one] = at);
     let mut sorted: Vec<&Cell<'_>> = cells.iter().collect();
     sorted.sort_by_key(|cell| (place[cell.row], place[cell.column]));
-    let label = format!("{title}: {}", plural(cells.len(), "cell", "cells"));
+    let label = format!("{}: {}", graph.title, plural(cells.len(), "cell", "cells"));
     html! {
-        svg.matrix.(id) viewBox=(format!("0 0 {count} {count}")) role="group" aria-label=(label)
+        svg.matrix.(graph.id) viewBox=(format!("0 0 {count} {count}")) role="group" aria-label=(label)
             shape-rendering="crispEdges" {
             rect.ground width=(count) height=(count) {}
             @if sorted.len() <= MOST_MARKS {
                 @for cell in &sorted {
-                    @let why = if cell.is_directed { view.why(cell.row, cell.column) } else { None };
+                    @let why = if graph.is_directed { view.why(cell.row, cell.column) } else { None };
                     (linked(why.as_deref(), &html! {
-                        g role="img" aria-label=(cell.label) {
-                            title { (cell.label) }
-                            path class=(format!("level{}", cell.level)) d=(path(&[place[cell.column]], place[cell.row])) {}
+                        path role="img" class=(LEVELS[cell.level]) d=(path(&[place[cell.column]], place[cell.row])) {
+                            title { ((graph.words)(view, cell.edge)) }
                         }
                     }))
                 }
@@ -82,26 +79,32 @@ fn whole_row(view: &View, row: &[&Cell<'_>], place: &[usize]) -> Markup {
         let _ = write!(label, " and {} others", row.len() - NAMED);
     }
     html! {
-        g role="img" aria-label=(label) {
+        g role="img" {
             title { (label) }
-            @for level in 0..4 {
+            @for level in 0..LEVELS.len() {
                 @let columns: Vec<usize> = row.iter()
                     .filter(|cell| cell.level == level)
                     .map(|cell| place[cell.column])
                     .collect();
                 @if !columns.is_empty() {
-                    path class=(format!("level{level}")) d=(path(&columns, place[from])) {}
+                    path class=(LEVELS[level]) d=(path(&columns, place[from])) {}
                 }
             }
         }
     }
 }
 
-/// Cells of one row as one path, neighbours together.
+/// Cells of one row as one line as wide as a row, neighbours together. Every length is told from
+/// the end of the one before, which makes a page of ten thousand cells half as long.
 fn path(columns: &[usize], row: usize) -> String {
     let mut path = String::new();
+    let mut end = None;
     for run in columns.chunk_by(|a, b| a + 1 == *b) {
-        let _ = write!(path, "M{} {row}h{}v1h-{}z", run[0], run.len(), run.len());
+        let _ = match end {
+            None => write!(path, "M{} {row}.5h{}", run[0], run.len()),
+            Some(end) => write!(path, "m{} 0h{}", run[0] - end, run.len()),
+        };
+        end = Some(run[0] + run.len());
     }
     path
 }

@@ -32,7 +32,7 @@ pub use what_if::{Changed, WhatIf, what_if_page};
 use crate::RunReport;
 
 /// A run as its page shows it. Participants are their places in `run.participants`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct View {
     /// What came out: participants, methods, and whole sentences about them.
     pub run: RunReport,
@@ -83,7 +83,7 @@ pub struct View {
 }
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Standing {
     /// At its end.
     Complete,
@@ -92,6 +92,7 @@ pub enum Standing {
     /// On its way.
     Running,
     /// Neither at its end nor on its way.
+    #[default]
     Interrupted,
     /// The guard has stopped it.
     Stopped,

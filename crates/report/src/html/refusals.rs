@@ -47,7 +47,7 @@ pub fn section(view: &View, unexplained: usize) -> Markup {
 
 fn folded(view: &View, group: &[Refused], is_open: bool) -> Markup {
     html! {
-        details.refused open[is_open] {
+        details.refused id=(format!("refused-{}", group[0].helped + 1)) open[is_open] {
             summary {
                 (name(view.name(group[0].helped))) span.quiet { " may not learn from " (plural(group.len(), "participant", "participants")) }
             }

@@ -10,6 +10,16 @@ pub fn name(name: &str) -> Markup {
     html! { bdi { (shown(name)) } }
 }
 
+/// A participant's name among many, which costs the page no element where it needs none: nothing
+/// in ASCII is written from the right.
+pub fn listed(text: &str) -> Markup {
+    if text.is_ascii() {
+        html! { (shown(text)) }
+    } else {
+        name(text)
+    }
+}
+
 /// A text of which names have been escaped already, or that has none: whatever could still
 /// pretend something is escaped.
 pub fn said(text: &str) -> String {
@@ -34,7 +44,7 @@ pub fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Markup {
     html! {
         @for (at, one) in all.into_iter().enumerate() {
             @if at > 0 { ", " }
-            (name(one))
+            (listed(one))
         }
     }
 }

@@ -110,7 +110,8 @@ fn form(asked: &WhatIf) -> Markup {
         html! {
             span.field {
                 label for=(id) { (label) }
-                select id=(id) name=(id) {
+                // Who was chosen stays, but for an answer about others.
+                select id=(id) name=(id) data-keeps[asked.pair.is_none()] {
                     @for (at, one) in asked.then.run.participants.iter().enumerate() {
                         option value=(at + 1) selected[at == chosen(place)] { (shown(&one.name)) }
                     }
@@ -130,7 +131,9 @@ fn form(asked: &WhatIf) -> Markup {
     };
     html! {
         form.asks id="asks" action="what-if" method="get" data-swap {
-            @for (key, value) in &asked.fields { input type="hidden" name=(key) value=(value); }
+            div id="asked" hidden {
+                @for (key, value) in &asked.fields { input type="hidden" name=(key) value=(value); }
+            }
             fieldset {
                 legend { "The plan" }
                 (options("policy", "Policy", &asked.policies))
@@ -146,7 +149,7 @@ fn form(asked: &WhatIf) -> Markup {
                 button #why name="do" value="why" { "Why does the second learn from the first, or not?" }
                 span.field {
                     label for="value" { "Benefit" }
-                    input id="value" name="value" type="number" min="0" step="any" value="0.1";
+                    input id="value" name="value" type="number" min="0" step="any" value="0.1" data-keeps;
                 }
                 button #help name="do" value="help" { "The first would help the second so much" }
             }

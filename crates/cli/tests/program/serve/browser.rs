@@ -122,8 +122,8 @@ fn a_run_at_work() {
         let work = Work::begin(&desk, &["--resume"]);
         browser.wait_for("document.querySelector('.standing').textContent.includes('running')");
         for _ in 0..2 {
-            browser.eval("window.curves = document.querySelector('#curves')");
-            browser.wait_for("document.querySelector('#curves').innerHTML !== curves.innerHTML");
+            browser.eval("window.curves = document.querySelector('#curves').innerHTML");
+            browser.wait_for("document.querySelector('#curves').innerHTML !== curves");
             browser.reads("… running");
         }
         drop(work);
@@ -149,7 +149,8 @@ fn a_run_that_goes_on_to_its_end() {
         browser.eval("document.querySelector('#graphs details').open = true");
         browser.eval("document.querySelector('#participants details').open = false");
         browser.eval("document.querySelector('#about summary').focus()");
-        browser.eval("window.before = document.querySelector('#participants')");
+        browser.eval("window.part = document.querySelector('#participants')");
+        browser.eval("window.before = part.innerHTML");
         let mut work = Work::begin(&desk, &["--resume"]);
         browser.wait_for("document.querySelector('.standing').textContent.includes('complete')");
         browser
@@ -157,7 +158,8 @@ fn a_run_that_goes_on_to_its_end() {
         assert!(work.child.wait().expect("it ends").success());
         assert_eq!(browser.text(PLACES), places, "nobody has moved");
         assert_eq!(browser.loads(), loads, "the page was never loaded anew");
-        assert_eq!(browser.eval("document.querySelector('#participants') !== before"), true);
+        assert_eq!(browser.eval("document.querySelector('#participants') === part"), true);
+        assert_eq!(browser.eval("part.innerHTML !== before"), true);
         assert_eq!(browser.eval("document.querySelector('#graphs details').open"), true);
         assert_eq!(browser.eval("document.querySelector('#participants details').open"), false);
         assert_eq!(browser.eval("document.activeElement.matches('#about summary')"), true);
@@ -247,8 +249,8 @@ fn three_hundred_participants() {
         browser.pictures("many");
         let rows =
             "JSON.stringify([...document.querySelectorAll('#graph-benefit .matrix g')].map((row) =>
-            [row.getAttribute('aria-label').split(':')[0],
-                row.querySelector('path').getAttribute('d').match(/ (\\d+)h/)[1]]))";
+            [row.querySelector('title').textContent.split(':')[0],
+                row.querySelector('path').getAttribute('d').match(/ (\\d+).5h/)[1]]))";
         let places = browser.text(rows);
         browser.open(&address(&server, "what-if?compete=1-13"));
         assert_eq!(browser.text(rows), places, "nobody has moved");

@@ -330,11 +330,11 @@ impl Browser {
         // Every mark of a drawing is among them, and shows its name to a pointer.
         let bare = "[...document.querySelectorAll('svg.nodes, svg.matrix, .curve svg')]
             .flatMap((drawing) => [...drawing.querySelectorAll('circle, path:not(.grid)')])
-            .map((shape) => shape.closest('g[role=img]'))
-            .filter((mark) => !mark?.getAttribute('aria-label') || !mark.querySelector('title')?.textContent)
+            .map((shape) => shape.closest('[role=img]'))
+            .filter((mark) => !mark?.querySelector('title')?.textContent)
             .length";
         assert_eq!(self.eval(bare), 0, "marks without a name");
-        let marks = "[...document.querySelectorAll('svg g[role=img]')]
+        let marks = "[...document.querySelectorAll('svg [role=img]')]
             .filter((mark) => mark.checkVisibility()).length";
         let marks = self.eval(marks);
         assert!(named.len() as u64 >= marks.as_u64().expect("a number"), "{marks}");

@@ -7,6 +7,9 @@ use super::{
 };
 
 const EFFECTS: &str = "document.querySelector('#effects').innerText";
+const CHOSEN: &str =
+    "document.querySelector('#a').value + ' ' + document.querySelector('#b').value";
+const POLICY: &str = "document.querySelector('#policy').value";
 const MAIN: &str = "document.querySelector('main').innerText";
 
 /// South General and North University compete, by their numbers.
@@ -24,11 +27,15 @@ fn with_the_mouse() {
         browser.open(&address(&server, ""));
         browser.leads_on(|browser| browser.click("a[href=\"what-if\"]"));
         let (first, places, loads) = (browser.text(EFFECTS), browser.text(PLACES), browser.loads());
+        browser.eval("document.querySelector('#graphs details').open = true");
         choose(browser, "#a", 7);
         choose(browser, "#b", 1);
         browser.click("#compete");
         browser.wait_for(CHANGED);
         browser.reads("North University and South General compete.");
+        assert_eq!(browser.text(CHOSEN), "7 1", "who was chosen stays chosen");
+        assert_eq!(browser.eval("document.querySelector('#graphs details').open"), true);
+        browser.eval("document.querySelector('#graphs details').open = false");
         let changed = browser.text(EFFECTS);
         assert_ne!(changed, first);
         assert_eq!(browser.text(PLACES), places, "nobody has moved");
@@ -38,11 +45,22 @@ fn with_the_mouse() {
         browser.eval("history.back()");
         browser.wait_for(CHANGED);
         browser.wait_for(&format!("{EFFECTS} === {changed:?}"));
+        // The policy is part of the question, and goes back with it.
+        let policy = browser.text(POLICY);
+        assert_ne!(policy, "none");
+        browser.eval("document.querySelector('#policy').value = 'none'");
+        browser.click("#plan");
+        browser.wait_for("location.search.includes('policy=none')");
+        browser.eval("history.back()");
+        browser.wait_for(&format!("{EFFECTS} === {changed:?}"));
+        assert_eq!(browser.text(POLICY), policy);
         // An edge that is not there says why.
         browser.click("#graph-benefit a:has(.refused)");
         browser.wait_for("document.querySelector('#answer')");
         let asked = browser.text("document.querySelector('#answer p').innerText");
         assert!(asked.starts_with("No: ") && asked.contains(" may not learn from "), "{asked}");
+        let pair = browser.text("new URLSearchParams(location.search).get('why')");
+        assert_eq!(browser.text(CHOSEN), pair.replace('-', " "), "it is about these two");
         browser.has_names();
         browser.pictures("what-if");
         assert_eq!(browser.loads(), loads, "no page was loaded anew");
@@ -83,6 +101,7 @@ fn with_the_keyboard() {
         browser.press("Space");
         browser.wait_for("location.search.includes('new=West+Clinic')");
         browser.reads("West Clinic joins.");
+        assert_eq!(browser.text("document.querySelector('#name').value"), "", "ready for another");
         browser.tab_to("#changes a");
         browser.press("Enter");
         browser.wait_for("!location.search.includes('new=')");
