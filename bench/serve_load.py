@@ -1,12 +1,13 @@
 """How much a run is slowed by those who watch it: `serve_load.py PROGRAM FEDERATION [READERS] [REPEATS]`.
 
 Runs a federation alone and with readers of its live page, in turn, and prints one line of JSON a pair: seconds of
-both, the processor's seconds of both and of the server, what readers got, and the slowdown; in the end the means.
+both, the processor's seconds of both, of the server and of the readers, what readers got, and the slowdown; in the end the means.
 Which one is first changes from pair to pair, as machines get faster and slower by themselves.
 """
 
 import json
 import os
+import selectors
 import socket
 import statistics
 import subprocess
@@ -38,28 +39,30 @@ def alone(program: str, federation: str, folder: Path) -> dict[str, float]:
 
 
 class Readers:
-    """Readers of one page, all on one thread: what counts is what they ask of the server."""
+    """Readers of one page, all on one thread that sleeps until somebody gets something: readers have machines of
+    their own, and what counts is what they ask of the server."""
 
     def __init__(self, port: int, count: int) -> None:
         self.received = [0] * count
         self.over = False
         self.sockets = []
-        for _ in range(count):
+        self.ready = selectors.DefaultSelector()
+        for at in range(count):
             one = socket.create_connection(("127.0.0.1", port))
             one.sendall(f"GET /run/run/events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
             one.setblocking(False)
+            self.ready.register(one, selectors.EVENT_READ, at)
             self.sockets.append(one)
+        self.room = bytearray(1 << 18)
+        self.used = 0.0
         self.thread = threading.Thread(target=self.read)
         self.thread.start()
 
     def read(self) -> None:
         while not self.over:
-            for at, one in enumerate(self.sockets):
-                try:
-                    self.received[at] += len(one.recv(1 << 20))
-                except BlockingIOError:
-                    pass
-            time.sleep(0.05)
+            for key, _ in self.ready.select(0.5):
+                self.received[key.data] += key.fileobj.recv_into(self.room)
+        self.used = time.thread_time()
 
     def end(self) -> None:
         self.over = True
@@ -89,6 +92,7 @@ def watched(program: str, federation: str, folder: Path, count: int) -> dict[str
         "watched_s": seconds,
         "watched_used_s": used,
         "server_used_s": end_of(serve),
+        "readers_used_s": readers.used,
         "least_bytes": min(readers.received),
         "most_bytes": max(readers.received),
     }
