@@ -220,7 +220,7 @@ class Participant:
         return self._tell(None, losses=losses)
 
     def _round(self, request: Request) -> Answer:
-        given = np.array(request.models[0], np.float32)
+        given = np.asarray(request.models[0], np.float32)
         own = self._own
         if own is None:
             # New here, or back after its memory was lost: what it is given is all there is.

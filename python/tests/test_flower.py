@@ -365,14 +365,14 @@ def test_a_participant_remembers_the_same_in_a_file_of_its_own(tmp_path: Path) -
     for at, node in grid.nodes.items():
         node.config["output"] = str(tmp_path / f"of {at}")
         (tmp_path / f"of {at}").mkdir()
-        (tmp_path / f"of {at}/memory-7.npz").write_text("another run's")
+        (tmp_path / f"of {at}/memory-7.npy").write_text("another run's")
     found = start(strategy(tmp_path / "with files"), grid)
     for name, record in expected.models.items():
         for a, b in zip(record.values(), found.models[name].values(), strict=True):
             assert a.data == b.data
     assert all(not node.state for node in grid.nodes.values())
     kept = sorted(path.name for path in (tmp_path / "of 11").iterdir())
-    assert kept == ["memory-1.npz", "metrics.json", "model.npz", "plan.json"]
+    assert kept == ["memory-1.npy", "metrics.json", "model.npz", "plan.json"]
 
 
 def test_competitors_from_a_file(tmp_path: Path) -> None:

@@ -470,13 +470,31 @@ fn change(offer: &Offered<'_>, length: usize) -> Result<f64, IncidentKind> {
     if offer.values.len() != length {
         return Err(IncidentKind::WrongLength);
     }
-    let before = offer.before.iter().copied().chain(std::iter::repeat(0.0));
-    let squares = offer.values.iter().zip(before).map(|(value, before)| {
-        let difference = f64::from(*value) - f64::from(before);
-        difference * difference
-    });
-    let size = squares.sum::<f64>().sqrt();
+    let (both, rest) = offer.values.split_at(offer.before.len().min(length));
+    let size = (squares(both, offer.before) + squares(rest, &[])).sqrt();
     if size.is_finite() { Ok(size) } else { Err(IncidentKind::NotFinite) }
+}
+
+/// The sum of the squares of what has changed, as far as there was something before; of all, if
+/// there was nothing. Eight sums side by side, which the processor can make at once: a model has
+/// millions of numbers, and everybody waits for this.
+fn squares(values: &[f32], before: &[f32]) -> f64 {
+    const SIDE: usize = 8;
+    const NOTHING: [f32; SIDE] = [0.0; SIDE];
+    let add = |sums: &mut [f64; SIDE], values: &[f32], before: &[f32]| {
+        for ((sum, value), before) in sums.iter_mut().zip(values).zip(before) {
+            let difference = f64::from(*value) - f64::from(*before);
+            *sum += difference * difference;
+        }
+    };
+    let mut sums = [0.0; SIDE];
+    if before.is_empty() {
+        values.chunks(SIDE).for_each(|values| add(&mut sums, values, &NOTHING));
+    } else {
+        let pairs = values.chunks(SIDE).zip(before.chunks(SIDE));
+        pairs.for_each(|(values, before)| add(&mut sums, values, before));
+    }
+    sums.iter().sum()
 }
 
 /// The middle of the changes, where there are enough to have one. Of an even number the
@@ -500,5 +518,30 @@ fn spoil(offer: &mut Offer, garbage: Garbage) {
                 *value = before + 1000.0 * (*value - before);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_what_one_would_add_up() {
+        for length in 0..40_u8 {
+            let values: Vec<f32> = (0..length).map(|at| f32::from(at) * 0.75 - 3.0).collect();
+            for known in 0..=length {
+                let before: Vec<f32> = (0..known).map(|at| f32::from(at) * 0.5).collect();
+                let offer = Offered { values: &values, before: &before, carried: &[] };
+                let padded = before.iter().copied().chain(std::iter::repeat(0.0));
+                let plain = values.iter().zip(padded);
+                let plain = plain.map(|(value, before)| f64::from(value - before).powi(2));
+                let (found, expected) = (change(&offer, length.into()), plain.sum::<f64>().sqrt());
+                assert!((found.expect("finite") - expected).abs() < 1e-9, "{length} {known}");
+            }
+            let offer = Offered { values: &values, before: &[], carried: &[] };
+            assert_eq!(change(&offer, usize::from(length) + 1), Err(IncidentKind::WrongLength));
+        }
+        let offer = Offered { values: &[1.0, f32::NAN], before: &[], carried: &[] };
+        assert_eq!(change(&offer, 2), Err(IncidentKind::NotFinite));
     }
 }

@@ -110,23 +110,31 @@ class _InFile:
     """
 
     def __init__(self, folder: Path, run: int) -> None:
-        self.folder, self.file = folder, folder / f"memory-{run}.npz"
+        self.folder, self.file = folder, folder / f"memory-{run}.npy"
 
     def recall(self, one: Participant) -> None:
         if self.file.exists():
-            with np.load(self.file) as kept:
-                numbers = dict(zip(kept["names"].tolist(), kept["numbers"].tolist(), strict=True))
-                one.recall([kept[f"array-{at}"] for at in range(len(kept) - 2)], numbers)
+            with self.file.open("rb") as file:
+                numbers = json.loads(file.readline())
+                count = numbers.pop("arrays")
+                one.recall([np.load(file) for _ in range(count)], numbers)
 
     def save(self, one: Participant) -> None:
         arrays_now, numbers = one.save()
-        named: dict[str, Any] = {f"array-{at}": array for at, array in enumerate(arrays_now)}
         # Whatever another run has left is of no use to this one.
-        for old in self.folder.glob("memory-*.npz"):
+        for old in self.folder.glob("memory-*.npy"):
             if old != self.file:
                 old.unlink()
-        named |= {"names": list(numbers), "numbers": list(numbers.values())}
-        _write(self.file, lambda file: np.savez(file, **named))
+        # One after the other behind a line of numbers: an archive would look at every byte again
+        # for its checksums, as long as it takes to write them.
+        head = json.dumps({**numbers, "arrays": len(arrays_now)}) + "\n"
+
+        def write(file: BinaryIO) -> None:
+            file.write(head.encode())
+            for array in arrays_now:
+                np.save(file, array)
+
+        _write(self.file, write)
 
 
 def _competitors(context: Context) -> list[str]:
