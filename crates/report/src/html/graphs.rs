@@ -51,6 +51,16 @@ pub fn section(view: &View) -> Markup {
     }
     let graphs = [competing(view), benefit(view), usage(view)];
     let is_small = has_nodes(view);
+    if !is_small && has_no_order(view) {
+        return html! {
+            @for graph in &graphs { h3 { (graph.title) } p.legend { (graph.legend) } }
+            p.note { "Matrices are drawn when there is a plan: it puts participants in their order, in which they stay." }
+            details {
+                summary { "The same as a table" }
+                (table(view, &[]))
+            }
+        };
+    }
     let shown_order = if is_small { Vec::new() } else { matrix_order(view) };
     html! {
         div.graphs {
@@ -78,8 +88,14 @@ pub fn section(view: &View) -> Markup {
     }
 }
 
-/// Those who learn from the same participants together; before there is a plan, those whom the
-/// same ones would help.
+/// Is the plan still to come by which matrices are ordered? Drawn before, they would be drawn
+/// anew then, with everybody elsewhere.
+fn has_no_order(view: &View) -> bool {
+    view.ask.is_none() && view.certificate.is_empty() && view.problems.is_empty()
+}
+
+/// Those who learn from the same participants together; where nobody
+/// learns from anybody, those whom the same ones would help.
 fn matrix_order(view: &View) -> Vec<usize> {
     if view.first_usage.is_empty() {
         order(view.count(), view.benefit.iter().map(|&(from, to, _)| (from, to)))

@@ -323,4 +323,9 @@ fn many_are_drawn_as_matrices_in_which_everybody_keeps_its_place() {
     let after = page(&view);
     assert_ne!(before, after);
     assert_eq!(competing(&before), competing(&after));
+    // Nobody has a place before there is a plan.
+    view.certificate.clear();
+    let early = page(&view);
+    assert_well_formed(&early);
+    assert!(!early.contains("viewBox=\"0 0 40 40\"") && early.contains("when there is a plan"));
 }
