@@ -75,17 +75,19 @@ pub fn methods(view: &View) -> Markup {
 /// What the run is: seeds, versions, settings.
 pub fn about(view: &View) -> Markup {
     let seeds: Vec<String> = view.seeds.iter().map(ToString::to_string).collect();
+    let methods: Vec<&str> = view.run.methods.iter().map(|method| method.name.as_str()).collect();
+    let facts = [
+        ("Federation", name(&view.run.name), view.run.name.is_empty()),
+        ("Methods", html! { (said(&methods.join(", "))) }, methods.is_empty()),
+        ("Seeds", html! { (seeds.join(", ")) }, seeds.is_empty()),
+        ("Program", html! { "fedcompetitors " (said(&view.program)) }, view.program.is_empty()),
+    ];
+    let nothing = if view.problems.is_empty() { "not known yet" } else { "cannot be read" };
     html! {
         dl.facts {
-            div { dt { "Federation" } dd { (name(&view.run.name)) } }
-            div { dt { "Methods" } dd {
-                @for (at, method) in view.run.methods.iter().enumerate() {
-                    @if at > 0 { ", " }
-                    (said(&method.name))
-                }
-            } }
-            div { dt { "Seeds" } dd { (seeds.join(", ")) } }
-            div { dt { "Program" } dd { "fedcompetitors " (said(&view.program)) } }
+            @for (what, known, is_empty) in &facts {
+                div { dt { (what) } dd { @if *is_empty { (nothing) } @else { (known) } } }
+            }
         }
         @if !view.federation.is_empty() {
             details {

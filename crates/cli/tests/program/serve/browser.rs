@@ -178,6 +178,7 @@ fn a_broken_run() {
         follow(browser, &server);
         browser.reads("✕ damaged");
         browser.reads("Who takes part cannot be read.");
+        browser.reads("Seeds\ncannot be read");
         browser.pictures("broken");
     });
 }
