@@ -8,6 +8,7 @@ round is from one message of training to the next, all that strategy, link, netw
 
 import argparse
 import json
+import signal
 import statistics
 import sys
 import tempfile
@@ -30,6 +31,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--turns", type=int, default=2)
     arguments = parser.parse_args()
+    # Whoever ends this ends the link and the nodes, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     names = [f"n{at}" for at in range(1, arguments.nodes + 1)]
     what = f"Flower round, {arguments.nodes} nodes, {arguments.parameters} parameters"
     sides = {"ours": "fedcompetitors", "FedAvg": "fedavg"}
