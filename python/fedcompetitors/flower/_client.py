@@ -122,7 +122,7 @@ class _InFile:
     def save(self, one: Participant) -> None:
         arrays_now, numbers = one.save()
         # Whatever another run has left is of no use to this one.
-        for old in self.folder.glob("memory-*.npy"):
+        for old in self.folder.glob("memory-*"):
             if old != self.file:
                 old.unlink()
         # One after the other behind a line of numbers: an archive would look at every byte again

@@ -4,6 +4,13 @@
 (() => {
   const within = (root, what) => [...root.querySelectorAll(what)];
 
+  // Takes a node out, and gives the one behind it.
+  const gone = (node) => {
+    const behind = node.nextSibling;
+    node.remove();
+    return behind;
+  };
+
   // Makes `old` what `next` is and leaves alone whatever is the same in both, so that nothing is
   // drawn anew, folded or scrolled that has not changed. What has an id is the same thing
   // wherever it stands. What the reader has opened stays open.
@@ -21,23 +28,29 @@
       if (old.getAttribute(name) !== value && !isOpened(name)) old.setAttribute(name, value);
     }
     const known = new Map([...old.children].filter((one) => one.id).map((one) => [one.id, one]));
+    const wanted = new Set([...next.children].map((one) => one.id));
     let at = old.firstChild;
     for (const one of [...next.childNodes]) {
       const same = known.get(one.id);
-      if (same && same !== at) old.insertBefore(same, at);
-      const place = same ?? at;
-      if (!place || (!same && place.id)) {
-        old.insertBefore(one, at);
-      } else {
-        at = place === at ? at.nextSibling : at;
+      const fits = (it) =>
+        same ? it === same : !one.id && !it.id && it.nodeName === one.nodeName;
+      // What is skipped on the way to one that fits is gone; what is wanted later is not skipped.
+      let place = at;
+      while (place && !fits(place) && !(place.id && wanted.has(place.id))) {
+        place = place.nextSibling;
+      }
+      if (place && fits(place)) {
+        while (at !== place) at = gone(at);
+        at = at.nextSibling;
         become(place, one);
+      } else if (same) {
+        old.insertBefore(same, at);
+        become(same, one);
+      } else {
+        old.insertBefore(one, at);
       }
     }
-    while (at) {
-      const gone = at;
-      at = at.nextSibling;
-      gone.remove();
-    }
+    while (at) at = gone(at);
   };
 
   const live = document.getElementById("live");
@@ -74,19 +87,24 @@
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (mine !== asked) return;
       const next = page.getElementById("main");
-      const fields = within(next, "input[id]:not([data-keeps]), select:not([data-keeps])")
-        .map((one) => [one.id, one.value]);
+      // What is chosen or typed is not in what a page says of itself.
+      const fields = within(next, "input[id], select").map((one) => {
+        const mine = "keeps" in one.dataset && document.getElementById(one.id);
+        return [one.id, mine ? mine.value : one.value];
+      });
       become(main, next);
-      // What was chosen or typed is not in what a page says of itself.
-      for (const [id, value] of fields) document.getElementById(id).value = value;
+      for (const [id, value] of fields) {
+        const field = document.getElementById(id);
+        field.value = value;
+        // A newcomer was chosen that is no more.
+        if (field.selectedIndex < 0) field.selectedIndex = 0;
+      }
       if (isNew) history.pushState(null, "", answer.url);
       answered = answer.url;
       const stay = focus && document.getElementById(focus);
-      const to = stay || main.querySelector(isEdge ? "#answer-title" : "h2");
-      if (to !== document.activeElement) {
-        if (to.tabIndex < 0) to.tabIndex = -1;
-        to.focus({ preventScroll: Boolean(stay) });
-      }
+      const to = stay || (isEdge && main.querySelector("#answer-title")) || main.querySelector("h2");
+      if (to.tabIndex < 0) to.tabIndex = -1;
+      if (to !== document.activeElement) to.focus({ preventScroll: Boolean(stay) });
     } catch {
       location.assign(address);
     }

@@ -82,10 +82,13 @@ fn whole_row(view: &View, row: &[&Cell<'_>], place: &[usize]) -> Markup {
         g role="img" {
             title { (label) }
             @for level in 0..LEVELS.len() {
-                @let columns: Vec<usize> = row.iter()
-                    .filter(|cell| cell.level == level)
-                    .map(|cell| place[cell.column])
-                    .collect();
+                @let columns = {
+                    let cells = row.iter().filter(|cell| cell.level == level);
+                    let mut columns: Vec<usize> = cells.map(|cell| place[cell.column]).collect();
+                    // In a record that somebody has changed a cell may be there twice.
+                    columns.dedup();
+                    columns
+                };
                 @if !columns.is_empty() {
                     path class=(LEVELS[level]) d=(path(&columns, place[from])) {}
                 }

@@ -256,6 +256,10 @@ fn three_hundred_participants() {
         browser.open(&address(&server, "what-if?compete=1-13"));
         assert_eq!(browser.text(rows), places, "nobody has moved");
         browser.reads("participants would get the same as now");
+        let open = "[...document.querySelectorAll('#effects details, #refusals details')]
+            .filter((one) => one.open).map((one) => one.id).join()";
+        browser.eval("document.querySelector('#effects details').open = true");
+        browser.eval("document.querySelector('#refused-7').open = true");
         browser.reads("These are too many edges for a link each");
         browser.reads("more: choose two participants above to ask why.");
         browser.eval("document.querySelector('#a').value = 1");
@@ -263,6 +267,12 @@ fn three_hundred_participants() {
         browser.click("#why");
         browser.wait_for("document.querySelector('#answer')");
         browser.reads("because they compete");
+        assert_eq!(browser.text(open), ",refused-7", "what is opened stays open");
+        browser.eval("history.back()");
+        browser.wait_for("!document.querySelector('#answer')");
+        assert_eq!(browser.text(open), ",refused-7");
+        browser.eval("history.forward()");
+        browser.wait_for("document.querySelector('#answer')");
         browser.pictures("many-what-if");
     });
 }

@@ -60,7 +60,13 @@ fn with_the_mouse() {
         let asked = browser.text("document.querySelector('#answer p').innerText");
         assert!(asked.starts_with("No: ") && asked.contains(" may not learn from "), "{asked}");
         let pair = browser.text("new URLSearchParams(location.search).get('why')");
-        assert_eq!(browser.text(CHOSEN), pair.replace('-', " "), "it is about these two");
+        let pair = pair.replace('-', " ");
+        assert_eq!(browser.text(CHOSEN), pair, "it is about these two");
+        browser.click("#apart");
+        browser.wait_for("location.search.includes('apart=')");
+        assert_eq!(browser.text(CHOSEN), pair, "and they stay");
+        browser.eval("history.back()");
+        browser.wait_for("document.querySelector('#answer')");
         browser.has_names();
         browser.pictures("what-if");
         assert_eq!(browser.loads(), loads, "no page was loaded anew");
