@@ -15,12 +15,15 @@ from flwr.serverapp.strategy import FedAvg
 
 app = ServerApp()
 
+# As FedCompetitors does.
+LOOK_EVERY = 0.2
+
 
 class Watched:
-    """A grid that notes when messages of training are pushed."""
+    """A grid that notes when messages of training are pushed, and may look for answers more often."""
 
-    def __init__(self, grid: Grid) -> None:
-        self.grid, self.times = grid, list[float]()
+    def __init__(self, grid: Grid, is_eager: bool) -> None:
+        self.grid, self.times, self.is_eager = grid, list[float](), is_eager
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.grid, name)
@@ -37,7 +40,17 @@ class Watched:
         return self.grid.push_messages(self.note(messages))
 
     def send_and_receive(self, messages: Iterable[Message], **rest: Any) -> Iterable[Message]:
-        return self.grid.send_and_receive(self.note(messages), **rest)
+        if not self.is_eager:
+            return self.grid.send_and_receive(self.note(messages), **rest)
+        waiting = set(self.push_messages(messages))
+        answers: list[Message] = []
+        while waiting:
+            found = list(self.grid.pull_messages(waiting))
+            answers += found
+            waiting -= {answer.metadata.reply_to_message_id for answer in found}
+            if waiting:
+                time.sleep(LOOK_EVERY)
+        return answers
 
 
 @app.main()
@@ -47,8 +60,8 @@ def main(grid: Grid, context: Context) -> None:
     names = str(config["participants"]).split(",")
     arrays = ArrayRecord([np.zeros(int(config["parameters"]), np.float32)])
     rounds = int(config["rounds"])
-    watched = Watched(grid)
-    if config["strategy"] == "fedavg":
+    watched = Watched(grid, config["strategy"] == "fedavg-eager")
+    if str(config["strategy"]).startswith("fedavg"):
         strategy: FedAvg = FedAvg(
             fraction_evaluate=0.0, min_train_nodes=len(names), min_available_nodes=len(names)
         )
