@@ -106,14 +106,20 @@ fn slow(rounds: usize) -> String {
         .replace("\"scaffold\", \"ce\", \"pooled\"", "")
 }
 
-#[test]
-fn a_run_at_work() {
+/// A run of so many rounds that was stopped after a few.
+fn desk_with_interrupted(rounds: usize) -> Desk {
     let desk = Desk::new();
-    // Longer than anybody looks.
-    desk.write("long.toml", &slow(100_000));
+    desk.write("long.toml", &slow(rounds));
     let work = Work::begin(&desk, &[]);
     work.has_kept(8);
     drop(work);
+    desk
+}
+
+#[test]
+fn a_run_at_work() {
+    // Longer than anybody looks.
+    let desk = desk_with_interrupted(100_000);
     let server = Server::start(&desk, &["run"]);
     browse(|browser| {
         follow(browser, &server);
@@ -135,11 +141,7 @@ fn a_run_at_work() {
 
 #[test]
 fn a_run_that_goes_on_to_its_end() {
-    let desk = Desk::new();
-    desk.write("long.toml", &slow(60));
-    let work = Work::begin(&desk, &[]);
-    work.has_kept(8);
-    drop(work);
+    let desk = desk_with_interrupted(60);
     let server = Server::start(&desk, &["run"]);
     browse(|browser| {
         follow(browser, &server);
