@@ -51,17 +51,8 @@ pub fn section(view: &View) -> Markup {
     }
     let graphs = [competing(view), benefit(view), usage(view)];
     let is_small = has_nodes(view);
-    if !is_small && has_no_order(view) {
-        return html! {
-            @for graph in &graphs { h3 { (graph.title) } p.legend { (graph.legend) } }
-            p.note { "Matrices are drawn when there is a plan: it puts participants in their order, in which they stay." }
-            details {
-                summary { "The same as a table" }
-                (table(view, &[]))
-            }
-        };
-    }
-    let shown_order = if is_small { Vec::new() } else { matrix_order(view) };
+    let waits = !is_small && has_no_order(view);
+    let shown_order = if is_small || waits { Vec::new() } else { matrix_order(view) };
     html! {
         div.graphs {
             @for graph in &graphs {
@@ -70,13 +61,15 @@ pub fn section(view: &View) -> Markup {
                         h3 { (graph.title) }
                         p.legend { (graph.legend) }
                     }
-                    @if is_small { (nodes(view, graph)) } @else {
+                    @if is_small { (nodes(view, graph)) } @else if !waits {
                         (matrix::drawing(view, graph, &cells(graph), &shown_order))
                     }
                 }
             }
         }
-        @if !is_small {
+        @if waits {
+            p.note { "Matrices are drawn when there is a plan: it puts participants in their order, in which they stay." }
+        } @else if !is_small {
             p.note {
                 "A row is who helps, a column who is helped; both are in the same order in all three, those who learn from the same ones together, so that groups show as blocks. Between competitors it is the same both ways."
             }
@@ -94,8 +87,8 @@ fn has_no_order(view: &View) -> bool {
     view.ask.is_none() && view.certificate.is_empty() && view.problems.is_empty()
 }
 
-/// Those who learn from the same participants together; where nobody
-/// learns from anybody, those whom the same ones would help.
+/// Those who learn from the same participants together; where nobody learns from anybody, those
+/// whom the same ones would help.
 fn matrix_order(view: &View) -> Vec<usize> {
     if view.first_usage.is_empty() {
         order(view.count(), view.benefit.iter().map(|&(from, to, _)| (from, to)))
