@@ -163,6 +163,9 @@ class Participant:
         How steps are made, for learners that tell gradients and do not train by themselves.
     checked : bool, default True
         Does it leave a mixture that its validation data finds worse than its own model?
+    is_asked_once : bool, default False
+        Is this object for one answer only, which is used up before its learner is asked again?
+        Then what the learner gives is not copied.
     """
 
     def __init__(
@@ -172,6 +175,7 @@ class Participant:
         *,
         rule: Adam | None = None,
         checked: bool = True,
+        is_asked_once: bool = False,
     ) -> None:
         if not isinstance(learner, (GradientLearner, TrainingLearner)):
             raise UnusableLearner(
@@ -183,6 +187,7 @@ class Participant:
         self.competitors = tuple(competitors)
         self.rule = rule or Adam()
         self.checked = checked
+        self.is_asked_once = is_asked_once
         self.leaves = False
         self._own: Parameters | None = None
         self._best: Parameters | None = None
@@ -261,8 +266,10 @@ class Participant:
     ) -> tuple[Parameters, list[Parameters] | None]:
         parameters = np.array(start, np.float32)
         if isinstance(self.learner, TrainingLearner):
-            # A copy: a learner may well give the memory that it trains in.
-            trained = np.array(self.learner.train(parameters, steps), np.float32).ravel()
+            trained = np.asarray(self.learner.train(parameters, steps), np.float32).ravel()
+            if not self.is_asked_once:
+                # A learner may well give the memory that it trains in.
+                trained = trained.copy()
             return self._checked_length(trained, parameters), None
         if memory is None or memory[0].shape != parameters.shape:
             memory = self.rule.start(parameters.size)

@@ -23,8 +23,9 @@ from cryptography.hazmat.primitives.serialization import (
 from fake_grid import FakeGrid, Node, said
 from fedcompetitors.flower import FedCompetitors, FedCompetitorsResult, client_app
 from fedcompetitors.flower._keys import make_node_key, plain_key
-from fedcompetitors.flower._messages import arrays, flat
-from flwr.app import Array, ArrayRecord, Message, MessageType, RecordDict
+from fedcompetitors._participants import Request
+from fedcompetitors.flower._messages import arrays, flat, read_answer, request_record
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 
 NAMES = list(five())
 RIVALS = {"a": ["c"], "d": ["b"]}
@@ -359,20 +360,83 @@ def test_what_a_participant_is_told_does_not_show_others_competitors(tmp_path: P
         assert (f"you compete with {rival}" in reasons[name]) == wanted
 
 
-def test_a_participant_remembers_the_same_in_a_file_of_its_own(tmp_path: Path) -> None:
-    expected = start(strategy(tmp_path / "run"), FakeGrid(nodes()))
+def with_outputs(folder: Path) -> FakeGrid:
     grid = FakeGrid(nodes())
     for at, node in grid.nodes.items():
-        node.config["output"] = str(tmp_path / f"of {at}")
+        node.config["output"] = str(folder / f"of {at}")
+    return grid
+
+
+def test_a_participant_remembers_the_same_in_files_of_its_own(tmp_path: Path) -> None:
+    expected = start(strategy(tmp_path / "run"), FakeGrid(nodes()))
+    grid = with_outputs(tmp_path)
+    for at in grid.nodes:
         (tmp_path / f"of {at}").mkdir()
-        (tmp_path / f"of {at}/memory-7.npy").write_text("another run's")
+        (tmp_path / f"of {at}/memory-7-3.npy").write_text("another run's")
     found = start(strategy(tmp_path / "with files"), grid)
     for name, record in expected.models.items():
         for a, b in zip(record.values(), found.models[name].values(), strict=True):
             assert a.data == b.data
     assert all(not node.state for node in grid.nodes.values())
-    kept = sorted(path.name for path in (tmp_path / "of 11").iterdir())
-    assert kept == ["memory-1.npy", "metrics.json", "model.npz", "plan.json"]
+    kept = {path.name for path in (tmp_path / "of 11").iterdir()}
+    files = json.loads((tmp_path / "of 11/memory-1.json").read_text())["files"]
+    assert kept == {"memory-1.json", "metrics.json", "model.npz", "plan.json", *files}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"), [("memory-*.npy", b"\x93NUMPY"), ("memory-*.npy", b""), ("*.json", b"{")]
+)
+def test_who_has_lost_its_memory_goes_on(tmp_path: Path, pattern: str, left: bytes) -> None:
+    """As a power cut would leave it: nothing but what the coordinator sends is there then."""
+    grid = with_outputs(tmp_path)
+
+    def cut(asked: int, message: Message) -> None:
+        if said(message)["stage"] == "round" and said(message)["server-round"] == 3:
+            files = list((tmp_path / "of 11").glob(pattern))
+            assert files
+            for file in files:
+                file.write_bytes(left)
+
+    grid.nodes[11].fault = cut
+    result = start(strategy(tmp_path / "run"), grid)
+    assert set(result.models) == set(NAMES)
+    assert incidents(tmp_path / "run") == []
+
+
+class Wanders:
+    """Gets worse with every step, so that its first model stays the best."""
+
+    def samples(self, split: str) -> int:
+        return 1
+
+    def train(self, parameters: Any, steps: int) -> Any:
+        return parameters + 1
+
+    def loss(self, parameters: Any, split: str) -> float:
+        return float(parameters.sum())
+
+
+def test_what_has_not_changed_is_not_written_again(tmp_path: Path) -> None:
+    app = client_app(lambda context: Wanders(), participant=lambda context: "a")
+    node = Node(app, {"output": str(tmp_path)}, name="a")
+    grid = FakeGrid({1: node})
+    files = []
+    for number in (1, 2, 3):
+        request = Request("round", number, [np.zeros(4, np.float32)], steps=1)
+        content = request_record(request, [("w", [4])], ConfigRecord(), ("arrays", "config"))
+        (sent,) = grid.push_messages([Message(content, 1, MessageType.TRAIN)])
+        (reply,) = grid.pull_messages([sent])
+        answer, _ = read_answer(reply.content, "num-examples")
+        assert answer.model is not None and answer.model.tolist() == [number] * 4
+        files.append(
+            {path.name: path.stat().st_ino for path in tmp_path.glob("memory-*.npy")}
+        )
+    assert [sorted(one) for one in files] == [
+        ["memory-1-1.npy"],
+        ["memory-1-1.npy", "memory-1-2.npy"],
+        ["memory-1-1.npy", "memory-1-3.npy"],
+    ]
+    assert files[0]["memory-1-1.npy"] == files[2]["memory-1-1.npy"]
 
 
 def test_competitors_from_a_file(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ impl Offer {
 }
 
 /// What the coordinator has accepted.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parcel {
     /// Who sent it.
     pub from: usize,

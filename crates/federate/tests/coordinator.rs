@@ -1,7 +1,7 @@
 //! The coordinator's book against a naive account, interruptions, late declarations and plans
 //! that change.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use fedcompetitors_federate::{
     FederateError,
@@ -221,6 +221,57 @@ fn a_run_goes_on_where_it_was() {
     drop(book);
     let again = Coordinator::begin(folder.path(), about(), competing(&[]), &[]);
     assert!(matches!(again, Err(RunError::Exists { .. })));
+}
+
+#[test]
+fn of_everybody_the_last_is_kept_and_at_the_end_nothing() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1)]);
+    let kept = folder.path().join("kept");
+    let files = || fs::read_dir(&kept).expect("a folder").count();
+    for number in 1..=3 {
+        round(&mut book, number, &[(1, vec![0, 1])]).expect("allowed");
+        assert_eq!(files(), COUNT, "what is older is forgotten");
+    }
+    // One round later somebody was missing: of that one the file stays that was there.
+    book.begin_round(4);
+    let late = [4.0, 4.0];
+    let mut offers = vec![None; COUNT];
+    offers[1] = Some((&late[..], &[][..]));
+    let entries = book.collect(Content::Model, 2, &offers).expect("taken");
+    book.keep(Vec::new()).expect("kept");
+    book.keep_models(&[(entries[1].expect("accepted"), &late)]).expect("kept");
+    drop(book);
+    let (mut book, stand) =
+        Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    let values: Vec<_> = stand.kept.into_iter().map(|one| one.values).collect();
+    assert_eq!(values, [[3.0, 0.0], [4.0, 4.0], [3.0, 2.0], [3.0, 3.0]]);
+    assert_eq!(files(), COUNT);
+    finish(&mut book);
+    assert!(!kept.exists());
+}
+
+#[test]
+fn numbers_that_were_changed_are_not_gone_on_with() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut book, 1, &[(1, vec![0, 1])]).expect("allowed");
+    drop(book);
+    let files = fs::read_dir(folder.path().join("kept")).expect("a folder");
+    let file = files.map(|file| file.expect("a file").path()).min().expect("a file");
+    let right = fs::read(&file).expect("numbers");
+    let mut changed = right.clone();
+    changed[0] ^= 1;
+    let longer = [&right[..], &[0]].concat();
+    for wrong in [&changed[..], &longer, &right[..4], &[]] {
+        fs::write(&file, wrong).expect("written");
+        let found = Coordinator::resume(folder.path(), about());
+        assert!(matches!(&found, Err(RunError::Damaged { path, .. }) if *path == file));
+    }
+    fs::remove_file(&file).expect("removed");
+    assert!(matches!(Coordinator::resume(folder.path(), about()), Err(RunError::File(_))));
+    fs::write(&file, right).expect("written");
+    assert!(Coordinator::resume(folder.path(), about()).expect("read").is_some());
 }
 
 proptest! {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from logging import INFO
+from contextlib import suppress
+from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -63,10 +64,16 @@ def client_app(
     def answer(message: Message, context: Context) -> Message:
         request, shapes = read_request(message.content)
         name = name_of(context)
-        one = Participant(make_learner(context), rivals_of(context), rule=rule, checked=checked)
+        one = Participant(
+            make_learner(context),
+            rivals_of(context),
+            rule=rule,
+            checked=checked,
+            is_asked_once=True,
+        )
         one.leaves = bool(context.node_config.get("leaves", False))
         output = str(context.node_config.get("output", ""))
-        memory = _InFile(Path(output), context.run_id) if output else _InFlower(context)
+        memory = _InFiles(Path(output), context.run_id) if output else _InFlower(context)
         memory.recall(one)
         answered = one.answer(request)
         memory.save(one)
@@ -102,39 +109,57 @@ class _InFlower:
         self.state[NUMBERS] = ConfigRecord({key: str(value) for key, value in numbers.items()})
 
 
-class _InFile:
-    """The same in a file of the participant's own.
+class _InFiles:
+    """The same in files of the participant's own.
 
     Every message has a process of its own, to which Flower hands its memory of the node, and
-    back: for a model of 40 MB that takes longer than the exchange itself.
+    back: for a model of 40 MB that takes longer than the exchange itself. Here nothing is read
+    that nobody looks at, and what has not changed is not written again.
     """
 
     def __init__(self, folder: Path, run: int) -> None:
-        self.folder, self.file = folder, folder / f"memory-{run}.npy"
+        self.folder, self.stem = folder, f"memory-{run}"
+        self.index = folder / f"{self.stem}.json"
+        # How many files there have been, and what is in those that there are.
+        self.count, self.files = 0, dict[str, Parameters]()
 
     def recall(self, one: Participant) -> None:
-        if self.file.exists():
-            with self.file.open("rb") as file:
-                numbers = json.loads(file.readline())
-                count = numbers.pop("arrays")
-                one.recall([np.load(file) for _ in range(count)], numbers)
+        if not self.index.exists():
+            return
+        try:
+            numbers = json.loads(self.index.read_text(encoding="utf-8"))
+            self.count = int(numbers.pop("count"))
+            for name in numbers.pop("files"):
+                self.files[name] = np.asarray(np.load(self.folder / name, mmap_mode="c"))
+        except (OSError, EOFError, ValueError) as error:
+            # As after a power cut, by which the last files may be cut off.
+            log(WARNING, "the memory in %s is lost: %s", self.folder, error)
+            self.files = {}
+            return
+        one.recall(list(self.files.values()), numbers)
 
     def save(self, one: Participant) -> None:
         arrays_now, numbers = one.save()
-        # Whatever another run has left is of no use to this one.
+        self.folder.mkdir(parents=True, exist_ok=True)
+        names = [self.name_of(array) for array in arrays_now]
+        said = json.dumps({**numbers, "count": self.count, "files": names})
+        _write(self.index, lambda file: file.write(said.encode()))
+        # Nor is what another run has left of any use to this one.
         for old in self.folder.glob("memory-*"):
-            if old != self.file:
-                old.unlink()
-        # One after the other behind a line of numbers: an archive would look at every byte again
-        # for its checksums, as long as it takes to write them.
-        head = json.dumps({**numbers, "arrays": len(arrays_now)}) + "\n"
+            if old != self.index and old.name not in names:
+                # Where a file that is open cannot be removed the next message will do it.
+                with suppress(OSError):
+                    old.unlink()
 
-        def write(file: BinaryIO) -> None:
-            file.write(head.encode())
-            for array in arrays_now:
-                np.save(file, array)
-
-        _write(self.file, write)
+    def name_of(self, array: Parameters) -> str:
+        """The file that it is in, which is made if there is none."""
+        for name, known in self.files.items():
+            if known is array:
+                return name
+        self.count += 1
+        name = f"{self.stem}-{self.count}.npy"
+        np.save(self.folder / name, array)
+        return name
 
 
 def _competitors(context: Context) -> list[str]:

@@ -441,7 +441,8 @@ impl Coordinator {
     }
 
     /// Keeps the last that was accepted of some participants: entries with their numbers. What
-    /// is older is forgotten.
+    /// is older is forgotten. To be called behind [`Coordinator::keep`], as the ledger's hashes
+    /// tell whether the numbers are still the same.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -512,6 +513,7 @@ impl Coordinator {
         let happened = std::mem::take(&mut self.happened);
         let seconds = self.since.elapsed().as_secs_f64();
         self.store.end_training(training, &happened, gradients, &stored, seconds)?;
+        self.store.forget_kept();
         let incidents =
             self.store.rows("SELECT count(*) FROM incidents", [], |row| row.get::<_, u64>(0))?;
         let had_incidents = incidents.first() != Some(&0);

@@ -179,12 +179,12 @@ CREATE TABLE checkpoints (
     hash BLOB NOT NULL              -- SHA-256 of both
 ) STRICT;
 
--- The last that was accepted of everybody who is elsewhere, until the training ends.
+-- The last that was accepted of everybody who is elsewhere, until the training ends. The numbers
+-- are in files, which have the hash that the ledger says.
 CREATE TABLE kept (
     training INTEGER NOT NULL REFERENCES trainings,
     participant INTEGER NOT NULL REFERENCES participants,
     receipt BLOB NOT NULL,          -- its entry in the ledger, and whose data it carries
-    parameters BLOB NOT NULL,       -- little-endian
     PRIMARY KEY (training, participant)
 ) STRICT, WITHOUT ROWID;
 

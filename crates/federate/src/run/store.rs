@@ -33,7 +33,7 @@ pub use trainings::{
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -93,6 +93,7 @@ impl Store {
         // Nobody else is at work here: what is half written was left by a run that was killed.
         remove_leftovers(folder);
         remove_leftovers(&folder.join(super::models::FOLDER));
+        remove_leftovers(&folder.join(elsewhere::KEPT));
         let path = folder.join(DATABASE);
         let connection = Connection::open(&path).map_err(|error| stored(&path, error))?;
         let store = Self { path, connection, _lock: Some(lock) };

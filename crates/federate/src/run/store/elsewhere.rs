@@ -1,15 +1,29 @@
 //! What is kept of a training whose participants are elsewhere: plans that change, late
 //! declarations, and the last that was accepted of everybody.
 
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+};
+
+use fedcompetitors_files::{FileError, Problem, atomically};
 use rusqlite::params;
 
-use super::{Store, trainings::NewTraining};
+use super::{Store, hex, trainings::NewTraining};
 use crate::{
     exchange::{self, Parcel},
     run::{RunError, competing_hash},
     saved,
 };
 use fedcompetitors_graphs::CompetingGraph;
+
+/// The folder of the numbers that are kept, in a run directory.
+pub const KEPT: &str = "kept";
+
+/// What the file of something that is kept is called.
+fn file_name(training: i64, receipt: &Parcel) -> String {
+    format!("{training}-{}.f32", receipt.entry())
+}
 
 /// A plan that a training follows from a round on.
 #[derive(Debug, Clone, Copy)]
@@ -110,36 +124,81 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the last that was accepted of some participants.
+    /// Keeps the last that was accepted of some participants, whose entries the ledger has by
+    /// now. What was kept of them before is forgotten.
     pub fn keep(&mut self, training: i64, all: &[(&Parcel, &[f32])]) -> Result<(), RunError> {
+        let before = self.receipts(training)?;
+        let folder = self.kept_folder();
+        fedcompetitors_files::make_folder(&folder)?;
+        for (receipt, values) in all.iter().filter(|(receipt, _)| !before.contains(receipt)) {
+            let bytes = exchange::bytes(values);
+            atomically(&folder.join(file_name(training, receipt)), |file| file.write_all(&bytes))?;
+        }
+        // The names of the files, too, are to be there before the database speaks of them. Where
+        // a folder cannot be opened as a file its system sees to that by itself.
+        let _ = File::open(&folder).and_then(|folder| folder.sync_all());
         self.change(|transaction| {
             let mut insert =
-                transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)")?;
-            for (receipt, values) in all {
-                let bytes = exchange::bytes(values);
-                insert.execute(params![training, receipt.from, saved::write(receipt), bytes])?;
+                transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)")?;
+            for (receipt, _) in all {
+                insert.execute(params![training, receipt.from, saved::write(receipt)])?;
             }
             Ok(())
-        })
+        })?;
+        let now = self.receipts(training)?;
+        for old in before.iter().filter(|old| !now.contains(old)) {
+            // One that stays does no harm: nothing speaks of it.
+            let _ = fs::remove_file(folder.join(file_name(training, old)));
+        }
+        Ok(())
     }
 
     /// The last that was accepted of everybody, with its numbers.
     pub fn kept(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
-        let rows: Vec<(Vec<u8>, Vec<u8>)> = self.rows(
-            "SELECT receipt, parameters FROM kept WHERE training = ? ORDER BY participant",
+        let mut kept = self.receipts(training)?;
+        for one in &mut kept {
+            let path = self.kept_folder().join(file_name(training, one));
+            let bytes = fs::read(&path).map_err(|error| FileError {
+                path: path.clone(),
+                line: None,
+                problem: Problem::Unreadable(error),
+            })?;
+            let (values, rest) = bytes.as_chunks();
+            one.values = values.iter().copied().map(f32::from_le_bytes).collect();
+            let hashes: Vec<String> = self.rows(
+                "SELECT hash FROM ledger WHERE training = ? AND entry = ?",
+                params![training, one.entry()],
+                |row| row.get(0),
+            )?;
+            let hash = hex(&exchange::hash(&one.values));
+            if hashes.first() != Some(&hash) || !rest.is_empty() {
+                let what = "these are not the numbers that the ledger has an entry of".into();
+                return Err(RunError::Damaged { path, what });
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Forgets what was kept of everybody, once a training has ended.
+    pub fn forget_kept(&self) {
+        // What stays does no harm: nothing speaks of it.
+        let _ = fs::remove_dir_all(self.kept_folder());
+    }
+
+    /// What is kept, without its numbers.
+    fn receipts(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
+        let rows: Vec<Vec<u8>> = self.rows(
+            "SELECT receipt FROM kept WHERE training = ? ORDER BY participant",
             [training],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| row.get(0),
         )?;
-        rows.into_iter()
-            .map(|(receipt, bytes)| {
-                let mut kept: Parcel = saved::read(&receipt)?;
-                let values = bytes.chunks_exact(4);
-                let values =
-                    values.map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
-                kept.values = values.collect();
-                Ok(kept)
-            })
-            .collect()
+        Ok(rows.iter().map(|row| saved::read(row)).collect::<Result<_, _>>()?)
+    }
+
+    /// Where the numbers are that are kept. In the database they would be written twice, first
+    /// to its log, which for hundreds of megabytes takes seconds of each round.
+    fn kept_folder(&self) -> PathBuf {
+        self.path.with_file_name(KEPT)
     }
 
     /// Everybody by name, in order, and everybody's reports.
