@@ -6,6 +6,7 @@ network (`fedcompetitors.flower`). It is asked, and answers; nothing but its ans
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -50,7 +51,10 @@ class TrainingLearner(Protocol):
     """
 
     def train(self, parameters: Parameters, steps: int, /) -> NDArray[Any]:
-        """The parameters after so many steps on training data."""
+        """The parameters after so many steps on training data.
+
+        They may be the memory that the learner trains in, if nothing but training changes it.
+        """
 
     def loss(self, parameters: Parameters, split: Split, /) -> float:
         """The mean loss on a part of the data."""
@@ -164,7 +168,7 @@ class Participant:
     checked : bool, default True
         Does it leave a mixture that its validation data finds worse than its own model?
     is_asked_once : bool, default False
-        Is this object for one answer only, which is used up before its learner is asked again?
+        Is this object for one answer only, which is used up before its learner trains again?
         Then what the learner gives is not copied.
     """
 
@@ -241,7 +245,7 @@ class Participant:
         self._has_taken |= taken
         self._own, self._memory = self._train(start, request.steps, self._memory)
         loss = self._loss(self._own, "validation")
-        if self._best is None or loss < self._best_loss:
+        if self._best is None or loss < self._best_loss or math.isnan(self._best_loss):
             self._best, self._best_loss = self._own, loss
         metrics = {("validation", "loss"): loss, **self._metrics(self._own, "validation")}
         return self._tell(self._own, losses=(loss,), metrics=metrics)
@@ -273,6 +277,9 @@ class Participant:
             return self._checked_length(trained, parameters), None
         if memory is None or memory[0].shape != parameters.shape:
             memory = self.rule.start(parameters.size)
+        else:
+            # What was recalled lies in files, and steps are made in place.
+            memory = [np.array(one) for one in memory]
         for _ in range(steps):
             _, gradient = self._loss_and_gradient(parameters, "training")
             self.rule.step(memory, parameters, gradient)
@@ -322,6 +329,6 @@ class Participant:
         if arrays:
             count = 1 if numbers["best-is-own"] else 2
             self._own, self._best = arrays[0], arrays[count - 1]
-            self._memory = [np.array(array) for array in arrays[count:]] or None
+            self._memory = list(arrays[count:]) or None
         self._best_loss = float(numbers["best-loss"])
         self._has_taken = bool(numbers["has-taken"])

@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 from fake_grid import FakeGrid, Node, said
-from fedcompetitors.flower import FedCompetitors, FedCompetitorsResult, client_app
-from fedcompetitors.flower._keys import make_node_key, plain_key
 from fedcompetitors._participants import Request
+from fedcompetitors.flower import FedCompetitors, FedCompetitorsResult, _client, client_app
+from fedcompetitors.flower._keys import make_node_key, plain_key
 from fedcompetitors.flower._messages import arrays, flat, read_answer, request_record
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 
@@ -384,23 +384,36 @@ def test_a_participant_remembers_the_same_in_files_of_its_own(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("pattern", "left"), [("memory-*.npy", b"\x93NUMPY"), ("memory-*.npy", b""), ("*.json", b"{")]
+    ("pattern", "leave"),
+    [
+        ("memory-*.npy", lambda content: content[:-4]),
+        ("memory-*.npy", lambda content: content[:7]),
+        ("memory-*.npy", lambda content: b""),
+        ("memory-*.json", lambda content: content[:-1]),
+        ("memory-*.json", lambda content: b"{}"),
+        ("memory-*.json", lambda content: b"[]"),
+    ],
 )
-def test_who_has_lost_its_memory_goes_on(tmp_path: Path, pattern: str, left: bytes) -> None:
+def test_who_has_lost_its_memory_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, leave: Callable[[bytes], bytes]
+) -> None:
     """As a power cut would leave it: nothing but what the coordinator sends is there then."""
-    grid = with_outputs(tmp_path)
+    grid, told = with_outputs(tmp_path), list[str]()
+    monkeypatch.setattr(_client, "log", lambda level, text, *rest: told.append(text % rest))
 
     def cut(asked: int, message: Message) -> None:
         if said(message)["stage"] == "round" and said(message)["server-round"] == 3:
             files = list((tmp_path / "of 11").glob(pattern))
             assert files
             for file in files:
-                file.write_bytes(left)
+                file.write_bytes(leave(file.read_bytes()))
 
     grid.nodes[11].fault = cut
     result = start(strategy(tmp_path / "run"), grid)
     assert set(result.models) == set(NAMES)
     assert incidents(tmp_path / "run") == []
+    (lost,) = [text for text in told if "cannot be read" in text]
+    assert "of 11" in lost
 
 
 class Wanders:
@@ -428,15 +441,11 @@ def test_what_has_not_changed_is_not_written_again(tmp_path: Path) -> None:
         (reply,) = grid.pull_messages([sent])
         answer, _ = read_answer(reply.content, "num-examples")
         assert answer.model is not None and answer.model.tolist() == [number] * 4
-        files.append(
-            {path.name: path.stat().st_ino for path in tmp_path.glob("memory-*.npy")}
-        )
-    assert [sorted(one) for one in files] == [
-        ["memory-1-1.npy"],
-        ["memory-1-1.npy", "memory-1-2.npy"],
-        ["memory-1-1.npy", "memory-1-3.npy"],
-    ]
-    assert files[0]["memory-1-1.npy"] == files[2]["memory-1-1.npy"]
+        files.append({path: path.stat().st_mtime_ns for path in tmp_path.glob("memory-*.npy")})
+    assert [len(one) for one in files] == [1, 2, 2]
+    # The first stays as it is, and what is no longer of use goes.
+    assert files[0].items() <= files[1].items() and files[0].items() <= files[2].items()
+    assert len({path for one in files for path in one}) == 3
 
 
 def test_competitors_from_a_file(tmp_path: Path) -> None:

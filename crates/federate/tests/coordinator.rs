@@ -269,9 +269,84 @@ fn numbers_that_were_changed_are_not_gone_on_with() {
         assert!(matches!(&found, Err(RunError::Damaged { path, .. }) if *path == file));
     }
     fs::remove_file(&file).expect("removed");
-    assert!(matches!(Coordinator::resume(folder.path(), about()), Err(RunError::File(_))));
+    assert!(matches!(
+        Coordinator::resume(folder.path(), about()),
+        Err(RunError::Damaged { path, .. }) if path == file
+    ));
     fs::write(&file, right).expect("written");
     assert!(Coordinator::resume(folder.path(), about()).expect("read").is_some());
+}
+
+/// Killed behind the files and before the database knew of them: they are gone when the run
+/// goes on. What is not ours stays.
+#[test]
+fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut book, 1, &[]).expect("allowed");
+    drop(book);
+    let kept = folder.path().join("kept");
+    for name in ["1-999.f32", "2-1.f32", "notes.f32", "1-999.txt"] {
+        fs::write(kept.join(name), "left").expect("written");
+    }
+    let mut book = Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
+    let is_left = |name: &str| kept.join(name).exists();
+    assert!(!is_left("1-999.f32") && !is_left("2-1.f32"));
+    finish(&mut book);
+    assert_eq!(fs::read_dir(&kept).expect("a folder").count(), 2);
+    assert!(is_left("notes.f32") && is_left("1-999.txt"));
+}
+
+#[test]
+fn a_run_that_is_killed_on_its_last_step_is_complete() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut book, 1, &[]).expect("allowed");
+    finish(&mut book);
+    drop(book);
+    let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
+    database
+        .execute_batch(
+            "UPDATE run SET value = 'running' WHERE key = 'status';
+             DELETE FROM run WHERE key = 'hash';",
+        )
+        .expect("as it was before the last step");
+    drop(database);
+    let (_, stand) = Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    assert!(stand.is_complete);
+    let found = audit(folder.path(), None).expect("it can be read");
+    assert_eq!((found.status.as_str(), found.findings), ("complete", vec![]));
+}
+
+/// Killed while participants are at work, and stopped by the guard when it does that round
+/// again: what moved then makes room when it goes on once more.
+#[test]
+fn a_round_that_was_killed_and_then_stopped_is_done_again() {
+    let folder = TempDir::new().expect("a folder");
+    let resumed = || Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    let mut book = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
+    round(&mut book, 1, &[(1, vec![0, 1])]).expect("allowed");
+    drop(book);
+    let hand_out = |book: &mut Coordinator, to: usize, of: u64| {
+        book.begin_round(2);
+        book.deliver(to, Content::Model, &[1.0, 1.0], &[of])
+    };
+    let (mut book, stand) = resumed();
+    let sent = |who: usize| stand.kept[who].entry();
+    hand_out(&mut book, 3, sent(0)).expect("allowed");
+    book.keep(Vec::new()).expect("kept");
+    drop(book);
+    let (mut book, _) = resumed();
+    hand_out(&mut book, 1, sent(0)).expect("allowed");
+    hand_out(&mut book, 2, sent(0)).expect_err("refused");
+    drop(book);
+    assert!(matches!(&findings(folder.path())[..], [Finding::Stopped { .. }]));
+    let (mut book, _) = resumed();
+    hand_out(&mut book, 3, sent(3)).expect("allowed");
+    book.keep(Vec::new()).expect("there is room");
+    finish(&mut book);
+    drop(book);
+    assert_eq!(findings(folder.path()), []);
 }
 
 proptest! {

@@ -129,6 +129,17 @@ pub fn make_folder(path: &Path) -> Result<(), FileError> {
     fs::create_dir_all(path).map_err(|error| FileError::new(path, Problem::Unwritable(error)))
 }
 
+/// Makes sure that the names of the files in a folder outlive a power cut.
+///
+/// # Errors
+/// If that cannot be made sure.
+pub fn sync_folder(path: &Path) -> Result<(), FileError> {
+    // Where a folder cannot be opened as a file, its system sees to that by itself.
+    File::open(path)
+        .map_or(Ok(()), |folder| folder.sync_all())
+        .map_err(|error| FileError::new(path, Problem::Unwritable(error)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -70,6 +70,9 @@ impl From<FileError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let kind = match &error {
+            RunError::File(error) if matches!(error.problem, Problem::Unwritable(_)) => {
+                "RunNotWritable"
+            }
             RunError::File(error) => file_kind(&error.problem),
             RunError::Learning { error: FederateError::Guard { .. }, .. } => "GuardStopped",
             RunError::Damaged { .. } => "DamagedRun",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from logging import INFO, WARNING
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -120,29 +122,26 @@ class _InFiles:
     def __init__(self, folder: Path, run: int) -> None:
         self.folder, self.stem = folder, f"memory-{run}"
         self.index = folder / f"{self.stem}.json"
-        # How many files there have been, and what is in those that there are.
-        self.count, self.files = 0, dict[str, Parameters]()
+        # What is in a file already.
+        self.files: dict[str, Parameters] = {}
 
     def recall(self, one: Participant) -> None:
         if not self.index.exists():
             return
         try:
             numbers = json.loads(self.index.read_text(encoding="utf-8"))
-            self.count = int(numbers.pop("count"))
             for name in numbers.pop("files"):
                 self.files[name] = np.asarray(np.load(self.folder / name, mmap_mode="c"))
-        except (OSError, EOFError, ValueError) as error:
+            one.recall(list(self.files.values()), numbers)
+        except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
             # As after a power cut, by which the last files may be cut off.
-            log(WARNING, "the memory in %s is lost: %s", self.folder, error)
+            log(WARNING, "the memory in %s cannot be read and is lost: %s", self.folder, error)
             self.files = {}
-            return
-        one.recall(list(self.files.values()), numbers)
 
     def save(self, one: Participant) -> None:
         arrays_now, numbers = one.save()
-        self.folder.mkdir(parents=True, exist_ok=True)
         names = [self.name_of(array) for array in arrays_now]
-        said = json.dumps({**numbers, "count": self.count, "files": names})
+        said = json.dumps({**numbers, "files": names})
         _write(self.index, lambda file: file.write(said.encode()))
         # Nor is what another run has left of any use to this one.
         for old in self.folder.glob("memory-*"):
@@ -156,9 +155,9 @@ class _InFiles:
         for name, known in self.files.items():
             if known is array:
                 return name
-        self.count += 1
-        name = f"{self.stem}-{self.count}.npy"
-        np.save(self.folder / name, array)
+        # A new name each time: a process that Flower has given up may still be at work here.
+        name = f"{self.stem}-{token_hex(8)}.npy"
+        _write(self.folder / name, lambda file: np.save(file, array))
         return name
 
 
@@ -175,7 +174,9 @@ def _keep(
 ) -> None:
     named: dict[str, Any] = {key: one.numpy() for key, one in arrays(model, shapes).items()}
     _write(folder / "model.npz", lambda file: np.savez(file, **named))
-    text = json.dumps(figures, indent=2) + "\n"
+    # JSON has no word for what is no number.
+    known = {name: value if math.isfinite(value) else None for name, value in figures.items()}
+    text = json.dumps(known, indent=2, allow_nan=False) + "\n"
     _write(folder / "metrics.json", lambda file: file.write(text.encode()))
     _write(folder / "plan.json", lambda file: file.write(f"{plan}\n".encode()))
 

@@ -191,7 +191,17 @@ impl Coordinator {
             ..Stand::default()
         };
         let mut all = Self::new(store, folder, about, competing);
-        if let Some(training) = all.store.training(all.about.seed, &all.method())? {
+        let training = all.store.training(all.about.seed, &all.method())?;
+        if training.as_ref().is_some_and(|training| training.gradients.is_some()) {
+            if !is_complete {
+                // It was killed on its last step: all is done but to say so.
+                all.complete()?;
+                stand.is_complete = true;
+            }
+            return Ok(Some((all, stand)));
+        }
+        all.store.tidy(training.as_ref().map(|training| training.id))?;
+        if let Some(training) = training {
             all.training = Some(training.id);
             stand.plan = all.store.last_plan(training.id)?;
             if let Some(checkpoint) = all.store.checkpoint(training.id)? {
@@ -513,12 +523,17 @@ impl Coordinator {
         let happened = std::mem::take(&mut self.happened);
         let seconds = self.since.elapsed().as_secs_f64();
         self.store.end_training(training, &happened, gradients, &stored, seconds)?;
-        self.store.forget_kept();
+        self.complete()
+    }
+
+    /// The training has ended, and with it the run. Says whether there were incidents.
+    fn complete(&mut self) -> Result<bool, RunError> {
         let incidents =
             self.store.rows("SELECT count(*) FROM incidents", [], |row| row.get::<_, u64>(0))?;
         let had_incidents = incidents.first() != Some(&0);
         let status = if had_incidents { "complete with incidents" } else { "complete" };
         self.store.finish(status)?;
+        self.store.tidy(None)?;
         Ok(had_incidents)
     }
 }

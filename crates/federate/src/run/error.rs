@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fedcompetitors_files::FileError;
+use fedcompetitors_files::{FileError, Problem};
 use fedcompetitors_graphs::shown;
 
 use crate::FederateError;
@@ -99,13 +99,20 @@ pub enum RunError {
     },
 }
 
+const MAKE_SPACE: &str = "make space and go on with --resume; nothing that was saved is lost";
+
+/// Could a file not be written because the disk is full?
+fn is_full(error: &FileError) -> bool {
+    matches!(&error.problem, Problem::Unwritable(error) if error.kind() == io::ErrorKind::StorageFull)
+}
+
 fn of(training: Option<&str>) -> String {
     training.map(|training| format!("{training}: ")).unwrap_or_default()
 }
 
 impl RunError {
     pub(crate) fn unwritable(path: &Path, error: io::Error) -> Self {
-        let problem = fedcompetitors_files::Problem::Unwritable(error);
+        let problem = Problem::Unwritable(error);
         Self::File(Box::new(FileError { path: path.to_owned(), line: None, problem }))
     }
 
@@ -121,6 +128,7 @@ impl RunError {
     /// What can be done about it.
     pub fn hint(&self) -> String {
         match self {
+            Self::File(error) if is_full(error) => MAKE_SPACE.into(),
             Self::File(error) => error.hint(),
             Self::DataFile { .. } => {
                 "data files are looked for beside the federation file, or in the folder of --data"
@@ -132,9 +140,7 @@ impl RunError {
                     .into()
             }
             Self::Store { error, .. } => match error.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::DiskFull) => {
-                    "make space and go on with --resume; nothing that was saved is lost".into()
-                }
+                Some(rusqlite::ErrorCode::DiskFull) => MAKE_SPACE.into(),
                 _ => "check that the folder may be written to and has space left; --resume goes on"
                     .into(),
             },

@@ -1,7 +1,8 @@
 //! The memory of a run directory: one `SQLite` file, opened by one run at a time.
 //!
 //! Everything is written in transactions that end at a stage or at a round, so a run that
-//! is killed at any instant finds itself as it was at such a moment.
+//! is killed at any instant finds itself as it was at such a moment. What is too large for that is
+//! in files that are there before the database speaks of them.
 
 mod elsewhere;
 mod estimates;

@@ -1,12 +1,9 @@
 //! What is kept of a training whose participants are elsewhere: plans that change, late
 //! declarations, and the last that was accepted of everybody.
 
-use std::{
-    fs::{self, File},
-    path::PathBuf,
-};
+use std::{fs, path::PathBuf};
 
-use fedcompetitors_files::{FileError, Problem, atomically};
+use fedcompetitors_files::{atomically, make_folder, sync_folder};
 use rusqlite::params;
 
 use super::{Store, hex, trainings::NewTraining};
@@ -23,6 +20,13 @@ pub const KEPT: &str = "kept";
 /// What the file of something that is kept is called.
 fn file_name(training: i64, receipt: &Parcel) -> String {
     format!("{training}-{}.f32", receipt.entry())
+}
+
+/// Could that be the name of such a file? A folder that a run is given may have others.
+fn is_file_name(name: &str) -> bool {
+    let numbers = name.strip_suffix(".f32").and_then(|stem| stem.split_once('-'));
+    let is_number = |text: &str| text.parse::<u64>().is_ok();
+    numbers.is_some_and(|(training, entry)| is_number(training) && is_number(entry))
 }
 
 /// A plan that a training follows from a round on.
@@ -129,14 +133,13 @@ impl Store {
     pub fn keep(&mut self, training: i64, all: &[(&Parcel, &[f32])]) -> Result<(), RunError> {
         let before = self.receipts(training)?;
         let folder = self.kept_folder();
-        fedcompetitors_files::make_folder(&folder)?;
+        make_folder(&folder)?;
         for (receipt, values) in all.iter().filter(|(receipt, _)| !before.contains(receipt)) {
             let bytes = exchange::bytes(values);
             atomically(&folder.join(file_name(training, receipt)), |file| file.write_all(&bytes))?;
         }
-        // The names of the files, too, are to be there before the database speaks of them. Where
-        // a folder cannot be opened as a file its system sees to that by itself.
-        let _ = File::open(&folder).and_then(|folder| folder.sync_all());
+        // The names of the files, too, are to be there before the database speaks of them.
+        sync_folder(&folder)?;
         self.change(|transaction| {
             let mut insert =
                 transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)")?;
@@ -145,11 +148,7 @@ impl Store {
             }
             Ok(())
         })?;
-        let now = self.receipts(training)?;
-        for old in before.iter().filter(|old| !now.contains(old)) {
-            // One that stays does no harm: nothing speaks of it.
-            let _ = fs::remove_file(folder.join(file_name(training, old)));
-        }
+        self.forget_but(&self.names(training)?);
         Ok(())
     }
 
@@ -158,11 +157,8 @@ impl Store {
         let mut kept = self.receipts(training)?;
         for one in &mut kept {
             let path = self.kept_folder().join(file_name(training, one));
-            let bytes = fs::read(&path).map_err(|error| FileError {
-                path: path.clone(),
-                line: None,
-                problem: Problem::Unreadable(error),
-            })?;
+            let damaged = |what: String| RunError::Damaged { path: path.clone(), what };
+            let bytes = fs::read(&path).map_err(|error| damaged(error.to_string()))?;
             let (values, rest) = bytes.as_chunks();
             one.values = values.iter().copied().map(f32::from_le_bytes).collect();
             let hashes: Vec<String> = self.rows(
@@ -172,17 +168,34 @@ impl Store {
             )?;
             let hash = hex(&exchange::hash(&one.values));
             if hashes.first() != Some(&hash) || !rest.is_empty() {
-                let what = "these are not the numbers that the ledger has an entry of".into();
-                return Err(RunError::Damaged { path, what });
+                let what = "these are not the numbers that the ledger has an entry of";
+                return Err(damaged(what.into()));
             }
         }
         Ok(kept)
     }
 
-    /// Forgets what was kept of everybody, once a training has ended.
-    pub fn forget_kept(&self) {
-        // What stays does no harm: nothing speaks of it.
-        let _ = fs::remove_dir_all(self.kept_folder());
+    /// Forgets what was kept and is not to be gone on with: what a killed run has left before
+    /// the database knew of it, or everything, once there is no training to go on with.
+    pub fn tidy(&self, training: Option<i64>) -> Result<(), RunError> {
+        let names = training.map(|training| self.names(training)).transpose()?;
+        self.forget_but(&names.unwrap_or_default());
+        // Where something is left in it, it stays.
+        let _ = fs::remove_dir(self.kept_folder());
+        Ok(())
+    }
+
+    /// Removes files that look like ours but for these. One that cannot be removed does no harm.
+    fn forget_but(&self, names: &[String]) {
+        let Ok(files) = fs::read_dir(self.kept_folder()) else {
+            return;
+        };
+        for file in files.flatten() {
+            let name = file.file_name().to_string_lossy().into_owned();
+            if is_file_name(&name) && !names.contains(&name) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
     }
 
     /// What is kept, without its numbers.
@@ -193,6 +206,12 @@ impl Store {
             |row| row.get(0),
         )?;
         Ok(rows.iter().map(|row| saved::read(row)).collect::<Result<_, _>>()?)
+    }
+
+    /// The files of what is kept.
+    fn names(&self, training: i64) -> Result<Vec<String>, RunError> {
+        let receipts = self.receipts(training)?;
+        Ok(receipts.iter().map(|receipt| file_name(training, receipt)).collect())
     }
 
     /// Where the numbers are that are kept. In the database they would be written twice, first

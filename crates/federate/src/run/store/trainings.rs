@@ -302,7 +302,7 @@ pub struct Happened {
 
 impl Happened {
     fn insert(&self, transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
-        make_room(transaction, training)?;
+        make_room(transaction, training, self.transfers.first())?;
         let mut insert =
             transaction.prepare_cached("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)")?;
         for figure in &self.figures {
@@ -353,8 +353,12 @@ pub fn enter(
 }
 
 /// The rounds that were kept as the guard stopped them are done again, and make room for what
-/// happens now.
-fn make_room(transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
+/// happens now: its first entry in the ledger is given.
+fn make_room(
+    transaction: &Transaction<'_>,
+    training: i64,
+    first: Option<&Transfer>,
+) -> rusqlite::Result<()> {
     let was_stopped: bool = transaction.query_row(
         "SELECT EXISTS (SELECT 1 FROM stops JOIN trainings USING (seed, method) WHERE id = ?)",
         [training],
@@ -367,6 +371,13 @@ fn make_room(transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<(
                  AND round > ifnull((SELECT round FROM checkpoints WHERE training = ?1), 0)"
             );
             transaction.execute(&beyond, [training])?;
+        }
+        if let Some(first) = first {
+            // Of a round that a checkpoint is in the midst of, what came behind that.
+            transaction.execute(
+                "DELETE FROM ledger WHERE training = ? AND entry >= ?",
+                params![training, first.entry],
+            )?;
         }
     }
     Ok(())
