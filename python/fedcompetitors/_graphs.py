@@ -7,7 +7,7 @@ pandas and networkx are not needed: a table is what has ``index``, ``columns`` a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from os import PathLike
 from typing import Any
 
@@ -225,9 +225,14 @@ def _competing(data: Any, participants: list[str] | None) -> _native.CompetingGr
                 raise NotAGraph(
                     f'the competitors of "{a}" are a text', f'write {{"{a}": ["{rivals}"]}}'
                 )
-            else:
+            elif isinstance(rivals, Iterable):
                 reports += [(a, b) for b in rivals]
-        return _native.CompetingGraph(_and_keys(data, participants, reports), reports)
+            else:
+                raise NotAGraph(
+                    f'the competitors of "{a}" are no list, but {rivals!r}', "give a list of names"
+                )
+        reports = _tuples(reports, 2, "pairs of names")
+        return _native.CompetingGraph(_listed(_and_keys(data, participants, reports)), reports)
     return _native.CompetingGraph(participants, _tuples(data, 2, "pairs of names"))
 
 
@@ -252,8 +257,14 @@ def _benefit(data: Any, participants: list[str] | None) -> _native.BenefitGraph:
         for key, value in data.items():
             if isinstance(value, Mapping):
                 edges += [(key, helped, benefit) for helped, benefit in value.items()]
-            else:
+            elif isinstance(key, tuple):
                 edges.append((*key, value))
+            else:
+                # As for pairs in a list: neither a text nor a set is one.
+                raise NotAGraph(
+                    f"{key!r} is not a pair of names",
+                    f'write {{("helper", "helped"): {value!r}}}',
+                )
         data = edges
     return _native.BenefitGraph(participants, _tuples(data, 3, "triples (helper, helped, benefit)"))
 
@@ -261,7 +272,15 @@ def _benefit(data: Any, participants: list[str] | None) -> _native.BenefitGraph:
 def _listed(participants: Sequence[str] | None) -> list[str] | None:
     if isinstance(participants, str):
         raise NotAGraph("the participants are one text", "give a list of names")
-    return None if participants is None else list(participants)
+    if participants is None:
+        return None
+    if not isinstance(participants, Iterable):
+        raise NotAGraph(f"{participants!r} is no list of participants", "give a list of names")
+    names = list(participants)
+    for name in names:
+        if not isinstance(name, str):
+            raise NotAGraph(f"{name!r} is no participant's name", "a name is a text")
+    return names
 
 
 def _names(nodes: Iterable[object]) -> list[str]:
@@ -270,8 +289,13 @@ def _names(nodes: Iterable[object]) -> list[str]:
 
 def _tuples(data: Any, size: int, what: str) -> list[Any]:
     hint = f"give {what}, a dict, a matrix, a DataFrame or a networkx graph"
+    rows = []
     try:
-        rows = [tuple(row) for row in data]
+        for row in data:
+            # A text of two letters would pass for two names, and a set has no first.
+            if isinstance(row, (str, Set)):
+                raise NotAGraph(f"{row!r} is not one of {what}", hint)
+            rows.append(tuple(row))
     except TypeError:
         raise NotAGraph(f"no graph can be made of {type(data).__name__}", hint) from None
     for row in rows:

@@ -1,6 +1,7 @@
 """Graphs from every form that they may come in."""
 
 import pickle
+from collections.abc import Callable
 
 import fedcompetitors as fc
 import networkx as nx
@@ -59,6 +60,39 @@ def test_benefit_graphs(data: object) -> None:
     assert graph == BENEFIT
     assert graph.edges == (("a", "b", 0.5), ("b", "c", 0.25))
     assert graph.benefit("a", "b") == 0.5 and graph.benefit("b", "a") == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: fc.CompetingGraph(["ab"]), "'ab' is not one of pairs of names"),
+        (lambda: fc.CompetingGraph("ab"), "'a' is not one of pairs of names"),
+        (lambda: fc.CompetingGraph([{"a"}]), "{'a'} is not one of pairs of names"),
+        (lambda: fc.CompetingGraph({"a": 1}), 'the competitors of "a" are no list, but 1'),
+        (lambda: fc.CompetingGraph({"a": [1]}), r"\('a', 1\) is not one of pairs of names"),
+        (lambda: fc.CompetingGraph({1: {"b": 1}}), r"\(1, 'b'\) is not one of pairs of names"),
+        (lambda: fc.CompetingGraph({1: []}), "1 is no participant's name"),
+        (lambda: fc.CompetingGraph([], [1]), "1 is no participant's name"),  # type: ignore[list-item]
+        (lambda: fc.CompetingGraph([], 1), "1 is no list of participants"),  # type: ignore[arg-type]
+        (lambda: fc.BenefitGraph(["abc"]), "'abc' is not one of triples"),
+        (lambda: fc.BenefitGraph({"ab": 0.5}), "'ab' is not a pair of names"),
+        (lambda: fc.BenefitGraph({1: 0.5}), "1 is not a pair of names"),
+        (lambda: fc.BenefitGraph({frozenset("a"): 0.5}), "is not a pair of names"),
+        (lambda: fc.BenefitGraph({("a",): 0.5}), "is not one of triples"),
+    ],
+)
+def test_what_is_no_pair_is_refused(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(fc.errors.NotAGraph, match=words) as caught:
+        make()
+    assert caught.value.hint
+
+
+def test_names_of_two_letters_are_names() -> None:
+    assert fc.CompetingGraph([("ab", "cd")]).reports == (("ab", "cd"),)
+    assert fc.CompetingGraph({"ab": ("cd",)}).reports == (("ab", "cd"),)
+    assert fc.CompetingGraph({"ab": {"cd"}}).reports == (("ab", "cd"),)
+    assert fc.BenefitGraph({("ab", "cd"): 0.5}).edges == (("ab", "cd", 0.5),)
+    assert fc.BenefitGraph({"ab": {"cd": 0.5}}).edges == (("ab", "cd", 0.5),)
 
 
 def test_names_are_taken_from_what_has_them() -> None:
