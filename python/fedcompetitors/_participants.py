@@ -68,7 +68,16 @@ Learner = GradientLearner | TrainingLearner
 
 @dataclass(frozen=True)
 class Adam:
-    """The rule of the steps for learners that tell gradients."""
+    """The rule of the steps for learners that tell gradients.
+
+    Attributes
+    ----------
+    rate : float
+        About how far a step moves each parameter.
+    first, second : float
+        How much of the running means of gradients, and of their squares, stays at each step;
+        from 0 to below 1.
+    """
 
     rate: float = 0.01
     first: float = 0.9

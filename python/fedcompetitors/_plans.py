@@ -150,7 +150,13 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons(Sequence[Comparison]):
-    """The plans of all policies, the one that seeks the best first; `str` gives a table."""
+    """The plans of all policies, the one that seeks the best first; `str` gives a table.
+
+    Attributes
+    ----------
+    rows : tuple of Comparison
+        One for each policy.
+    """
 
     rows: tuple[Comparison, ...]
     _text: str = field(repr=False)

@@ -71,10 +71,14 @@ class LocalDeployment:
 
     Examples
     --------
-    >>> with LocalDeployment("try") as local:                     # doctest: +SKIP
-    ...     local.add_node("St Mary", {"competitors": "General"})
-    ...     local.add_node("General", {})
-    ...     run = local.submit("examples/flower-hospitals")
+    It starts processes, and takes minutes:
+
+    >>> app = "examples/flower-hospitals"
+    >>> with LocalDeployment("try", work_dir=app) as local:       # doctest: +SKIP
+    ...     local.add_node("university", {"data": "data/university.csv"})
+    ...     local.add_node("general", {"data": "data/general.csv", "competitors": "clinic"})
+    ...     local.add_node("clinic", {"data": "data/clinic.csv"})
+    ...     run = local.submit(app)
     ...     local.wait(run)
     """
 
