@@ -4,8 +4,11 @@ import dataclasses
 import doctest
 import importlib
 import runpy
+import shutil
+import ssl
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -47,6 +50,27 @@ def test_the_readme_s_example(capsys: pytest.CaptureFixture[str]) -> None:
     code = section.split("```python\n")[1].split("```")[0]
     exec(compile(code, "README.md", "exec"), {})
     assert "General may not learn from University" in capsys.readouterr().out
+
+
+def test_the_certificates_of_the_flower_example(tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    readme = (ROOT / "examples/flower-hospitals/README.md").read_text()
+    code = readme.split("Certificates, once.")[1].split("```sh\n")[1].split("```")[0]
+    subprocess.run(["sh", "-e", "-c", code], cwd=tmp_path, capture_output=True, check=True)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    client = ssl.create_default_context(cafile=tmp_path / "ca.pem")
+    # Python 3.13 and later are so strict by themselves.
+    client.verify_flags |= ssl.VERIFY_X509_STRICT
+    for name in ("link.example.org", "localhost", "127.0.0.1"):
+        there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+        asking = client.wrap_bio(back, there, server_hostname=name)
+        answering = server.wrap_bio(there, back, server_side=True)
+        for end in (asking, answering) * 2:
+            with suppress(ssl.SSLWantReadError):
+                end.do_handshake()
+        assert asking.getpeercert(), name
 
 
 def test_everything_public_is_documented(package: ModuleType) -> None:
