@@ -35,6 +35,11 @@ def client_app(
 ) -> ClientApp:
     """A Flower app for a participant.
 
+    It leaves by ``leaves = true`` in the ``node-config``, which Flower reads when a node starts:
+    its next answer in a round says so, and from the round after that on the coordinator plans
+    without it. It does not come back within that run, and models that carry its data go on
+    carrying it. Its own model it is still given in the end, if its node is there.
+
     Parameters
     ----------
     make_learner : callable
