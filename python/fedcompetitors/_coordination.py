@@ -33,12 +33,15 @@ from fedcompetitors.errors import (
 
 __all__ = ["Outcome", "coordinate"]
 
+# How often whoever is silent is asked, where too few have answered.
+_ATTEMPTS = 3
+
 
 class Carrier(Protocol):
     """Carries requests to participants and their answers back."""
 
-    def present(self) -> set[int]:
-        """Who can be asked now, or could be there though nobody has heard of it yet."""
+    def present(self, at_least: int = 0) -> set[int]:
+        """Who can be asked now; waits for so many as long as for an answer."""
 
     def ask(
         self, requests: Mapping[int, Request], meanwhile: Callable[[], None]
@@ -89,8 +92,13 @@ class _State:
     done: int = 0
     samples: dict[int, int] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
+    # Who gets and gives nothing more; and of those whose model carries a competitor's data.
     out: list[int] = field(default_factory=list)
-    weights: dict[int, dict[int, float]] = field(default_factory=dict)
+    late: list[int] = field(default_factory=list)
+    # Whose model is of the last round.
+    fresh: list[int] = field(default_factory=list)
+    # The competitions that the plan was made for.
+    planned: list[tuple[str, str]] = field(default_factory=list)
 
     def to_bytes(self) -> bytes:
         return json.dumps(vars(self)).encode()
@@ -98,12 +106,8 @@ class _State:
     @classmethod
     def from_bytes(cls, text: bytes) -> _State:
         known = json.loads(text)
-        for key in ("samples", "weights"):
-            known[key] = {int(who): value for who, value in known[key].items()}
-        known["weights"] = {
-            to: {int(who): part for who, part in parts.items()}
-            for to, parts in known["weights"].items()
-        }
+        known["samples"] = {int(who): count for who, count in known["samples"].items()}
+        known["planned"] = [(a, b) for a, b in known["planned"]]
         return cls(**known)
 
 
@@ -162,8 +166,12 @@ class _Coordination:
         self.history: dict[int, dict[str, dict[tuple[str, str], float]]] = {}
         # The last that was accepted of everybody, with its entry in the ledger.
         self.kept: dict[int, tuple[int, Parameters]] = {}
-        # Whose is of the last round.
-        self.fresh: set[int] = set()
+        # For whoever has collaborators the part of each in its mixtures.
+        self.weights: dict[int, dict[int, float]] = {}
+        # Who is new, was asked for a probe and has not answered anything since.
+        self.silent: set[int] = set()
+        # Competitors by their own account who do not take part.
+        self.strangers: dict[int, set[str]] = {}
         # Is that in the store?
         self.are_kept = True
 
@@ -193,7 +201,11 @@ class _Coordination:
             self.begin(found)
         else:
             self.plan = Plan.from_json(plan)
+            self.weigh()
             self.tell(f"goes on behind round {self.state.done} of {self.settings.rounds}")
+            if self.state.planned != list(self.competing.reports):
+                # It was interrupted between a declaration and the plan that follows from it.
+                self.replan("a competition was declared before the interruption")
         for number in range(self.state.done + 1, self.settings.rounds + 1):
             self.round(number)
         return self.end()
@@ -214,15 +226,28 @@ class _Coordination:
         self.benefit = BenefitGraph._wrap(benefit)
         self.state = _State.from_bytes(state)
         self.kept = {who: (entry, values) for who, entry, values in book.kept()}
-        self.fresh = set(self.kept)
+        for number, (who, split, metric, value) in book.told():
+            of_round = self.history.setdefault(number, {}).setdefault(self.names[who], {})
+            of_round[split, metric] = float("nan") if value is None else value
         return plan
+
+    @property
+    def fresh(self) -> set[int]:
+        """Whose model is of the last round."""
+        return set(self.state.fresh)
+
+    @property
+    def needed(self) -> int:
+        """How many must have answered."""
+        return min(self.settings.min_participants, len(self.names))
 
     # The beginning: who is there, who competes, who would help whom
 
     def begin(self, book: _native.Coordinator | None) -> None:
         self.tell("everybody trains alone and says with whom it competes")
         probe = Request("probe", 1, [self.start], steps=self.settings.probe_steps)
-        answers = self.ask({who: probe for who in self.carrier.present()}, keep=False)
+        there = self.carrier.present(self.needed)
+        answers = self.ask({who: probe for who in there}, keep=False)
         competing = self.declared(answers)
         for who, answer in answers.items():
             self.state.samples[who] = answer.samples
@@ -254,16 +279,25 @@ class _Coordination:
         """Who competes, by everybody's own account and by what is known."""
         reports = list(self.competing.reports)
         for who, answer in answers.items():
+            name = self.names[who]
             for rival in answer.competitors or ():
-                if rival not in self.names:
-                    warnings.warn(
-                        f'"{self.names[who]}" competes with "{rival}", who does not take part',
-                        FedCompetitorsWarning,
-                        stacklevel=2,
-                    )
-                elif (self.names[who], rival) not in reports:
-                    reports.append((self.names[who], rival))
+                if rival not in self.names or rival == name:
+                    self.puzzle(who, rival)
+                elif (name, rival) not in reports:
+                    reports.append((name, rival))
         return CompetingGraph(reports, participants=self.names)
+
+    def puzzle(self, who: int, rival: str) -> None:
+        """Says once that a participant competes with nobody that takes part besides it."""
+        strange = self.strangers.setdefault(who, set())
+        if rival not in strange:
+            strange.add(rival)
+            is_itself = rival == self.names[who]
+            text = f'"{self.names[who]}" competes with "{rival}", ' + (
+                "which is itself" if is_itself else "who does not take part"
+            )
+            self.tell(text)
+            warnings.warn(text, FedCompetitorsWarning, stacklevel=2)
 
     def estimate(self, answers: Mapping[int, Answer], label: str, before: int) -> BenefitGraph:
         """Who would help whom: of what mixture of probes does validation data like most?"""
@@ -293,10 +327,11 @@ class _Coordination:
                 who: search.request(step + 2, self.book, who in told)
                 for who, search in asked.items()
             }
-            replies = self.ask(requests, keep=False)
-            self.collect_gradients(replies)
+            replies = self.ask(requests, keep=False, at_least=0)
+            refused = self.collect_gradients(replies)
             for who, answer in replies.items():
-                searches[who].learn(answer)
+                if who not in refused:
+                    searches[who].learn(answer)
         edges = [edge for search in searches.values() for edge in search.benefits(self.settings.threshold)]
         benefit = BenefitGraph(
             [(self.names[a], self.names[b], value) for a, b, value in edges],
@@ -306,24 +341,32 @@ class _Coordination:
         self.book.end_estimate(label, benefit._native, steps, before)
         return benefit
 
-    def collect_gradients(self, replies: Mapping[int, Answer]) -> None:
+    def collect_gradients(self, replies: Mapping[int, Answer]) -> set[int]:
+        """Takes what participants have answered; says whose cannot be used."""
         offers = [
             (replies[who].model, None) if who in replies and replies[who].model is not None else None
             for who in range(len(self.names))
         ]
-        if any(offers):
-            self.book.collect("gradient", self.start.size, offers)  # type: ignore[arg-type]
+        if not any(offers):
+            return set()
+        entries = self.book.collect("gradient", self.start.size, offers)  # type: ignore[arg-type]
+        pairs = enumerate(zip(offers, entries, strict=True))
+        return {who for who, (offer, entry) in pairs if offer is not None and entry is None}
 
     def follow(self, plan: Plan, why: str) -> None:
         """Follows a plan, which is proven first by what does not know who made it."""
         certificate = verify(self.competing, plan, plan.certificate)
         self.book.follow(plan.to_json(), certificate.to_json(), why, self.benefit._native)
         self.plan = plan
-        self.state.weights = {
-            to: parts for to in range(len(self.names)) if len(parts := self.parts(to)) > 1
-        }
+        self.weigh()
+        self.state.planned = list(self.competing.reports)
         self.book.keep(self.state.to_bytes())
         self.tell(f"{why}: {len(plan.edges)} edges, welfare {plan.welfare:g}")
+
+    def weigh(self) -> None:
+        """Takes from the plan what everybody's mixtures are made of."""
+        everybody = range(len(self.names))
+        self.weights = {to: parts for to in everybody if len(parts := self.parts(to)) > 1}
 
     def parts(self, to: int) -> dict[int, float]:
         """For a participant and its collaborators the part of each."""
@@ -345,13 +388,18 @@ class _Coordination:
 
     def round(self, number: int) -> None:
         self.book.begin_round(number)
-        there = {who for who in self.carrier.present() if who not in self.state.out}
-        self.welcome(number, there - set(self.state.samples))
-        requests, given = self.mixtures(number, there)
+        there = {who for who in self.carrier.present(self.needed) if who not in self.state.out}
+        self.welcome(number, there - set(self.state.samples) - self.silent)
+        requests, given = self.mixtures(number, there - set(self.state.out))
         # Nothing is on its way that the ledger does not know.
         self.book.keep(self.state.to_bytes())
         answers = self.ask(requests)
         self.accept(answers, given)
+        self.silent -= self.fresh
+        if len(self.fresh) < self.needed:
+            # What came is on record, and the round is not done.
+            self.book.keep(self.state.to_bytes())
+            raise self.too_few(len(self.fresh), "sent what can be used")
         figures = {
             self.names[who]: dict(answers[who].metrics) for who in answers if who in self.fresh
         }
@@ -380,11 +428,11 @@ class _Coordination:
         mixed = {
             to: {
                 who: part
-                for who, part in self.state.weights[to].items()
-                if who == to or who in self.fresh
+                for who, part in self.weights[to].items()
+                if who == to or (who in self.fresh and who in self.kept)
             }
-            for to in there
-            if to in self.state.weights and to in self.kept
+            for to in sorted(there)
+            if to in self.weights and to in self.kept
         }
         mixed = {to: parts for to, parts in mixed.items() if len(parts) > 1}
         order = sorted({who for parts in mixed.values() for who in parts})
@@ -398,9 +446,13 @@ class _Coordination:
         for (to, parts), mixture in zip(mixed.items(), made, strict=True):
             self.book.deliver(to, "model", mixture, [self.kept[who][0] for who in parts])
             given[to] = mixture
-        for to in there - set(mixed):
-            # Its own last one, in case that it has lost its memory.
-            given[to] = self.kept[to][1] if to in self.kept else self.start
+        for to in sorted(there - set(mixed)):
+            # The common start carries nobody's data, and the ledger does not speak of it.
+            given[to] = self.start
+            if to in self.kept:
+                # Its own last one, in case that it has lost its memory.
+                entry, given[to] = self.kept[to]
+                self.book.deliver(to, "model", given[to], [entry])
         steps = self.settings.local_steps
         requests = {
             to: Request("round", number, [given[to]], is_mixture=to in mixed, steps=steps)
@@ -408,25 +460,26 @@ class _Coordination:
         }
         return requests, given
 
-    def ask(self, requests: Mapping[int, Request], *, keep: bool = True) -> dict[int, Answer]:
-        """Asks, until enough have answered; notes who was missing where that is kept."""
-        for attempt in range(3):
-            replies = self.carrier.ask(requests, self.keep_models)
+    def ask(
+        self, requests: Mapping[int, Request], *, keep: bool = True, at_least: int | None = None
+    ) -> dict[int, Answer]:
+        """Asks, and whoever is silent again until enough have answered; notes who was missing
+        where that is kept."""
+        needed = self.needed if at_least is None else at_least
+        replies: dict[int, Answer | None] = {}
+        for _ in range(_ATTEMPTS):
+            silent = {who: one for who, one in requests.items() if who not in replies}
+            replies.update(self.carrier.ask(silent, self.keep_models))
             answers = {who: answer for who, answer in replies.items() if answer is not None}
-            if len(answers) >= min(self.settings.min_participants, len(self.names)):
+            missing = [self.names[who] for who in requests if who not in replies]
+            if len(answers) >= needed or not missing:
                 break
             self.tell(
-                f"{len(answers)} of at least {self.settings.min_participants} have answered; "
-                f"waiting for {', '.join(self.names[who] for who in requests if who not in answers)}"
+                f"{len(answers)} of at least {needed} have answered; waiting for "
+                f"{', '.join(missing)}"
             )
-            # Whoever is back by then is asked, too.
-            requests = dict(requests)
-        else:
-            raise TooFewAnswers(
-                f"{len(answers)} participants have answered, and {self.settings.min_participants} "
-                "are needed",
-                "see whether their nodes run; `resume=True` goes on from the last round",
-            )
+        if len(answers) < needed:
+            raise self.too_few(len(answers), "have answered")
         if keep:
             for who in range(len(self.names)):
                 if who in replies and replies[who] is None:
@@ -435,7 +488,16 @@ class _Coordination:
                     self.book.missing(who)
         return answers
 
+    def too_few(self, count: int, have: str) -> TooFewAnswers:
+        return TooFewAnswers(
+            f"{count} participants {have}, and {self.needed} are needed",
+            "see whether their nodes run; `resume=True` goes on from the last round",
+        )
+
     def accept(self, answers: Mapping[int, Answer], given: Mapping[int, Parameters]) -> None:
+        for who, answer in answers.items():
+            if answer.model is None:
+                self.book.unreadable(who)
         entries = self.book.collect(
             "model",
             self.start.size,
@@ -446,15 +508,12 @@ class _Coordination:
                 for who in range(len(self.names))
             ],
         )
-        self.fresh = {who for who, entry in enumerate(entries) if entry is not None}
+        self.state.fresh = [who for who, entry in enumerate(entries) if entry is not None]
         for who, entry in enumerate(entries):
             if entry is not None:
                 self.kept[who] = (entry, np.asarray(answers[who].model))
                 if answers[who].has_taken and who not in self.state.taken:
                     self.state.taken.append(who)
-                # By whose count a mixture is made is the plan's to say: sizes are those of
-                # the beginning.
-                self.state.samples.setdefault(who, answers[who].samples)
 
     def figures(
         self, figures: Mapping[str, Mapping[tuple[str, str], float]]
@@ -471,11 +530,15 @@ class _Coordination:
         """Somebody is there for the first time: benefits are estimated anew, with all."""
         if not new:
             return
-        names = ", ".join(self.names[who] for who in sorted(new))
-        there = {who for who in self.carrier.present() if who not in self.state.out}
         probe = Request("probe", 1, [self.start], steps=self.settings.probe_steps)
-        answers = self.ask({who: probe for who in there}, keep=False)
-        come = new & set(answers)
+        answers = self.ask({who: probe for who in sorted(new)}, keep=False, at_least=0)
+        # Whoever is silent is asked again once it has answered anything.
+        self.silent |= new - set(answers)
+        come = set(answers)
+        if not come:
+            return
+        others = self.carrier.present() - new - set(self.state.out) - self.silent
+        answers |= self.ask({who: probe for who in sorted(others)}, keep=False, at_least=0)
         competing = self.declared(answers)
         for who in come:
             self.state.samples[who] = answers[who].samples
@@ -485,8 +548,7 @@ class _Coordination:
             self.book.declare(competing._native)
             self.competing = competing
         self.benefit = self.estimate(answers, f"mixture before round {number}", number)
-        if come:
-            self.replan(f"{names} joined")
+        self.replan(f"{', '.join(self.names[who] for who in sorted(come))} joined")
         self.book.begin_round(number)
 
     def change(self, answers: Mapping[int, Answer]) -> None:
@@ -526,18 +588,48 @@ class _Coordination:
                 break
             except PastBreaksRule as broken:
                 # What a model carries no plan can undo: it goes no further.
-                carriers = sorted({carrier for carrier, _ in broken.breaches})
-                why += (
-                    f"; too late for {', '.join(carriers)}, whose model carries a competitor's "
-                    "data: it gets and gives nothing more"
-                )
-                gone += carriers
-                self.state.out += [self.names.index(name) for name in carriers]
+                for carrier in sorted({carrier for carrier, _ in broken.breaches}):
+                    who = self.names.index(carrier)
+                    why += f"; {self.too_late(who)}"
+                    gone.append(carrier)
+                    self.state.out.append(who)
+                    self.state.late.append(who)
         self.follow(plan, why)
+
+    def rivals(self, who: int) -> list[int]:
+        """With whom a participant competes, by either one's account."""
+        name = self.names[who]
+        return [at for at, other in enumerate(self.names) if self.competing.competes(name, other)]
+
+    def too_late(self, who: int) -> str:
+        """What there is to say to somebody whose model carries a competitor's data."""
+        found = []
+        for rival in self.rivals(who):
+            since = self.book.carries_since(who, rival)
+            if since is not None:
+                found.append(f"{self.names[rival]} since round {since}")
+        # The last of its models may not be kept yet.
+        self.keep_models()
+        clean = self.book.last_without(who, self.rivals(who))
+        return (
+            f"too late for {self.names[who]}, whose model carries data of its competitor "
+            f"{' and '.join(found)}: it gets and gives nothing more; "
+            + (
+                f"its last model without that is of round {clean[1]}"
+                if clean is not None
+                else "no model without that is kept"
+            )
+        )
 
     # The end
 
-    def told(self, who: int) -> str:
+    def learned(self, who: int, carried: Sequence[int]) -> list[tuple[int, float]]:
+        """From whom a participant has learned, with the part of each, of those it carries."""
+        has_taken = who in self.state.taken and who not in self.state.late
+        parts = self.parts(who) if has_taken else {who: 1.0}
+        return [(a, part) for a, part in parts.items() if a in carried]
+
+    def told(self, who: int, entry: int) -> str:
         """What a participant is told of the plan: what concerns it, and nothing from which it
         could read with whom others compete, or who has named it as a competitor."""
         name = self.names[who]
@@ -551,39 +643,57 @@ class _Coordination:
             elif name == one.path[-1] and (name, one.path[0]) in self.competing.reports:
                 why = f"you compete with {one.path[0]}: {' → '.join(one.path)}"
             refused.append({"from": one.helper, "why": why})
-        has_taken = who in self.state.taken
-        parts = self.parts(who) if has_taken else {who: 1.0}
+        carried = self.book.provenance(entry)
         everybody = range(len(self.names))
-        about = {
+        about: dict[str, Any] = {
             "participant": name,
-            "learns_from": {self.names[a]: round(part, 4) for a, part in parts.items()},
-            "carries_data_of": [self.names[a] for a in self.book.carries(who)],
+            "learns_from": {self.names[a]: round(part, 4) for a, part in self.learned(who, carried)},
+            "carries_data_of": [self.names[a] for a in carried],
             "data_reaches": [self.names[a] for a in everybody if who in self.book.carries(a)],
             "refused": refused,
         }
+        if self.strangers.get(who):
+            about["unknown_competitors"] = sorted(self.strangers[who])
+        if who in self.state.late:
+            about["too_late"] = (
+                "a competition was declared after its data had reached you; this is your last "
+                "model without it"
+            )
         return json.dumps(about, indent=2, ensure_ascii=False)
 
     def end(self) -> Outcome:
-        there = self.carrier.present()
-        requests = {
-            who: Request("end", self.settings.rounds, [self.kept[who][1]], plan=self.told(who))
-            for who in sorted(there)
-            if who in self.kept
-        }
+        for who in self.state.late:
+            # What it has now must not go anywhere, and it is not handed it once more.
+            clean = self.book.last_without(who, self.rivals(who))
+            self.kept.pop(who, None)
+            if clean is not None:
+                self.kept[who] = (clean[0], clean[2])
+        requests = {}
+        for who in sorted(self.carrier.present()):
+            if who in self.kept:
+                came_with, model = self.kept[who]
+                self.book.deliver(who, "model", model, [came_with])
+                requests[who] = Request(
+                    "end",
+                    self.settings.rounds,
+                    [model],
+                    plan=self.told(who, came_with),
+                    replaces=who in self.state.late,
+                )
+        self.book.keep(self.state.to_bytes())
         answers = self.ask(requests)
         before = {who: values for who, (_, values) in self.kept.items()}
-        self.accept(answers, before)
-        figures = {
-            self.names[who]: dict(answers[who].metrics) for who in answers if who in self.fresh
-        }
+        self.accept(
+            {who: answer for who, answer in answers.items() if who not in self.state.late}, before
+        )
+        heard = self.fresh | set(self.state.late)
+        figures = {self.names[who]: dict(answers[who].metrics) for who in answers if who in heard}
         models, carries = {}, {}
-        final = []
+        final: list[tuple[Parameters, list[tuple[int, float]], int | None]] = []
         for who, name in enumerate(self.names):
-            values = self.kept[who][1] if who in self.kept else self.start
-            parts = self.parts(who) if who in self.state.taken else {who: 1.0}
-            carried = self.book.carries(who) if who in self.kept else []
-            known = [(a, part) for a, part in parts.items() if a in carried]
-            final.append((values, known, who in self.kept))
+            entry, values = self.kept[who] if who in self.kept else (None, self.start)
+            carried = self.book.provenance(entry) if entry is not None else []
+            final.append((values, self.learned(who, carried), entry))
             models[name] = values
             carries[name] = tuple(self.names[a] for a in carried)
         steps = self.settings.probe_steps + self.settings.search_rounds

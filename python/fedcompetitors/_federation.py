@@ -143,7 +143,7 @@ class _InProcess:
     def __init__(self, participants: Sequence[Participant]) -> None:
         self.participants = participants
 
-    def present(self) -> set[int]:
+    def present(self, at_least: int = 0) -> set[int]:
         return set(range(len(self.participants)))
 
     def ask(

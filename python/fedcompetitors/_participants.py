@@ -119,6 +119,8 @@ class Request:
         How many steps to train.
     plan : str
         For ``end``: what the plan says about this participant, as JSON.
+    replaces : bool
+        For ``end``: take this model in place of your own, which carries a competitor's data.
     """
 
     stage: Literal["probe", "weigh", "round", "end"]
@@ -127,6 +129,7 @@ class Request:
     is_mixture: bool = False
     steps: int = 0
     plan: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True)
@@ -260,8 +263,10 @@ class Participant:
         return self._tell(self._own, losses=(loss,), metrics=metrics)
 
     def _end(self, request: Request) -> Answer:
-        best = self._best if self._best is not None else np.array(request.models[0], np.float32)
-        self._best = best
+        if self._best is None or request.replaces:
+            self._best = self._own = np.array(request.models[0], np.float32)
+            self._memory = None
+        best = self._best
         metrics: dict[tuple[str, str], float] = {}
         for split in ("validation", "test"):
             if self.learner.samples(split):

@@ -66,6 +66,8 @@ class Search:
             if len(losses) == len(self.members) and np.isfinite(losses).all():
                 self.gains = np.maximum(0.0, 1.0 - losses[1:] / max(losses[0], 1e-30))
             return
+        if not answer.losses:
+            return
         loss = max(float(answer.losses[0]), 1e-30)
         slopes = [float(np.dot(answer.model, self.probes[one][1])) for one in self.members]
         if not np.isfinite([loss, *slopes]).all():

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,53 +21,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from fake_grid import FakeGrid, Node, said
 from fedcompetitors._participants import Request
-from fedcompetitors.flower import FedCompetitors, FedCompetitorsResult, _client, client_app
+from fedcompetitors.flower import _client, client_app
 from fedcompetitors.flower._keys import make_node_key, plain_key
 from fedcompetitors.flower._messages import arrays, flat, read_answer, request_record
+from flower_runs import NAMES, RIVALS, in_round, incidents, nodes, start, strategy
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
-
-NAMES = list(five())
-RIVALS = {"a": ["c"], "d": ["b"]}
-
-
-def nodes(
-    rivals: dict[str, list[str]] = RIVALS, learners: dict[str, Any] | None = None
-) -> dict[int, Node]:
-    everybody = learners or five()
-    app = client_app(lambda context: everybody[str(context.node_config["participant"])])
-    return {
-        at: Node(
-            app,
-            {"participant": name, "competitors": ", ".join(rivals.get(name, []))},
-            name=f"{name} hospital",
-        )
-        for at, name in enumerate(NAMES, start=11)
-    }
-
-
-def strategy(folder: Path, **options: Any) -> FedCompetitors:
-    settings = fc.Settings(probe_steps=200, **options.pop("settings", {}))
-    given = {
-        "participants": {name: f"{name} hospital" for name in NAMES},
-        "run_dir": folder,
-        "deadline": 0.2,
-        "poll_interval": 0.01,
-        "settings": settings,
-    }
-    return FedCompetitors(**{**given, **options})
-
-
-def start(of: FedCompetitors, grid: FakeGrid, rounds: int = 6) -> FedCompetitorsResult:
-    return of.start(grid, ArrayRecord([np.zeros((5, 1), np.float32)]), num_rounds=rounds)
-
-
-def incidents(folder: Path) -> list[tuple[int, str, str]]:
-    with sqlite3.connect(folder / "run.sqlite") as database:
-        rows = database.execute(
-            "SELECT round, name, kind FROM incidents JOIN participants"
-            " ON participants.id = participant ORDER BY incidents.id"
-        )
-        return list(rows)
 
 
 def test_everybody_gets_its_own_model_and_nobody_a_competitors(tmp_path: Path) -> None:
@@ -112,15 +69,6 @@ def test_nobody_hears_of_others_and_records_are_not_shared(tmp_path: Path) -> No
         "round": MessageType.TRAIN,
         "end": MessageType.EVALUATE,
     }
-
-
-def in_round(number: int, what: Any) -> Callable[[int, Message], Any]:
-    def fault(asked: int, message: Message) -> Any:
-        record = said(message)
-        is_there = record["stage"] == "round" and record["server-round"] == number
-        return what if is_there else None
-
-    return fault
 
 
 def garbage(content: RecordDict) -> None:
@@ -245,22 +193,59 @@ def test_a_competition_that_is_declared_later_changes_the_plan(tmp_path: Path) -
     told: list[str] = []
     result = start(strategy(tmp_path / "run", tell=told.append), grid)
     assert any("e now competes with d" in text for text in told)
-    assert result.plan is not None
-    # e had learned from d: its model carries d's data, so it goes no further.
-    assert any("too late for" in text for text in told)
-    assert "e" in result.plan.left or "d" in result.plan.left
+    assert result.plan is not None and result.outcome is not None
     assert fc.audit(tmp_path / "run").is_clean, fc.audit(tmp_path / "run")
+    # Each has learned from the other: both go no further, and end with their last models
+    # without that.
+    assert result.plan.left == ("d", "e")
+    (text,) = [text for text in told if "too late for" in text]
+    for late, rival in (("d", "e"), ("e", "d")):
+        assert f"too late for {late}, whose model carries data of its competitor {rival} since round 2" in text
+        assert "its last model without that is of round 1" in text
+        assert result.outcome.carries[late] == (late,)
+        node = 11 + NAMES.index(late)
+        asked = [m for m in grid.messages if m.metadata.dst_node_id == node]
+        rounds = [said(m)["server-round"] for m in asked if said(m)["stage"] == "round"]
+        assert rounds == [1, 2]
+        (end,) = [m for m in asked if said(m)["stage"] == "end"]
+        assert said(end)["replaces"] and "too_late" in json.loads(str(said(end)["plan"]))
+        (model,) = result.models[late].values()
+        (sent,) = end.content["arrays"].values()  # type: ignore[union-attr]
+        assert model.data == sent.data
+        assert "test-loss" in result.metrics[late]
 
 
-def test_identities(tmp_path: Path) -> None:
+def test_nodes_that_are_not_registered_get_nothing(tmp_path: Path) -> None:
     grid = FakeGrid(nodes())
-    # Not registered, and one that is registered under a name that is there already.
     grid.nodes[21] = Node(grid.nodes[11].app, {"participant": "a"}, name="")
-    grid.nodes[22] = Node(grid.nodes[11].app, {"participant": "a"}, name="a hospital")
     result = start(strategy(tmp_path / "run"), grid, rounds=2)
     assert set(result.models) == set(NAMES)
-    assert not any(m.metadata.dst_node_id in (21, 22) for m in grid.messages)
-    assert grid.nodes[21].asked == grid.nodes[22].asked == 0
+    assert not any(m.metadata.dst_node_id == 21 for m in grid.messages)
+
+
+def test_of_two_nodes_with_one_name_nobody_can_tell_which_is_right(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[22] = Node(grid.nodes[11].app, {"participant": "a"}, name="a hospital")
+    result = start(strategy(tmp_path / "run"), grid, rounds=2)
+    assert not any(m.metadata.dst_node_id in (11, 22) for m in grid.messages)
+    assert set(result.metrics) == set(NAMES) - {"a"}
+
+
+def test_a_double_that_comes_later_never_takes_a_place(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+
+    def comes(asked: int, message: Message) -> None:
+        if said(message)["stage"] == "round" and said(message)["server-round"] == 2:
+            grid.nodes[10] = Node(grid.nodes[11].app, {"participant": "a"}, name="a hospital")
+        if said(message)["stage"] == "round" and said(message)["server-round"] == 3:
+            # Not even when the first one is gone.
+            grid.nodes[11].online = False
+
+    grid.nodes[15].fault = comes
+    start(strategy(tmp_path / "run"), grid, rounds=5)
+    assert not any(m.metadata.dst_node_id == 10 for m in grid.messages)
+    mine = [said(m) for m in grid.messages if m.metadata.dst_node_id == 11]
+    assert [one["server-round"] for one in mine if one["stage"] == "round"] == [1, 2, 3]
 
 
 def keys_of(name: str, folder: Path) -> tuple[str, bytes]:

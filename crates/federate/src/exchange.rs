@@ -162,6 +162,11 @@ impl Parcel {
         self.entry
     }
 
+    /// Whose data it carries, as a set of bits.
+    pub fn carried(&self) -> &[u64] {
+        &self.carried
+    }
+
     /// What it was, without its numbers.
     #[must_use]
     pub fn receipt(&self) -> Self {

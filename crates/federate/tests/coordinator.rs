@@ -92,7 +92,7 @@ fn round(
 fn finish(book: &mut Coordinator) -> bool {
     let parameters = [1.0, 2.0];
     let models: Vec<Final<'_>> = (0..COUNT)
-        .map(|who| Final { parameters: &parameters, parts: vec![(who, 1.0)], is_trained: true })
+        .map(|who| Final { parameters: &parameters, parts: vec![(who, 1.0)], entry: None })
         .collect();
     let told = (0..COUNT)
         .map(|participant| Told {
@@ -231,7 +231,8 @@ fn of_everybody_the_last_is_kept_and_at_the_end_nothing() {
     let files = || fs::read_dir(&kept).expect("a folder").count();
     for number in 1..=3 {
         round(&mut book, number, &[(1, vec![0, 1])]).expect("allowed");
-        assert_eq!(files(), COUNT, "what is older is forgotten");
+        // What is older is forgotten, but for 1's last model without 0's data.
+        assert_eq!(files(), COUNT + usize::from(number > 1));
     }
     // One round later somebody was missing: of that one the file stays that was there.
     book.begin_round(4);
@@ -246,9 +247,41 @@ fn of_everybody_the_last_is_kept_and_at_the_end_nothing() {
         Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
     let values: Vec<_> = stand.kept.into_iter().map(|one| one.values).collect();
     assert_eq!(values, [[3.0, 0.0], [4.0, 4.0], [3.0, 2.0], [3.0, 3.0]]);
-    assert_eq!(files(), COUNT);
+    assert_eq!(files(), COUNT + 1);
     finish(&mut book);
     assert!(!kept.exists());
+}
+
+/// For whom a competition is declared too late: since when it carries the other one's data, and
+/// its last model without, also after an interruption.
+#[test]
+fn the_last_model_without_somebodys_data_is_kept() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1), (2, 1)]);
+    round(&mut book, 1, &[]).expect("allowed");
+    round(&mut book, 2, &[(1, vec![0, 1])]).expect("allowed");
+    round(&mut book, 3, &[(1, vec![2, 1])]).expect("allowed");
+    round(&mut book, 4, &[]).expect("allowed");
+    drop(book);
+    let (mut book, stand) =
+        Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    assert_eq!(stand.kept[1].values, [4.0, 1.0]);
+    let since = |other| book.carries_since(1, other).expect("read");
+    assert_eq!([since(0), since(2), since(3)], [Some(2), Some(3), None]);
+    let last = |others: &[usize]| {
+        let found = book.last_without(1, others).expect("read").expect("one");
+        (found.1, found.2, book.provenance(found.0))
+    };
+    assert_eq!(last(&[]), (4, vec![4.0, 1.0], vec![0, 1, 2]));
+    assert_eq!(last(&[2, 3]), (3, vec![3.0, 1.0], vec![0, 1]));
+    assert_eq!(last(&[0]), (2, vec![2.0, 1.0], vec![1]));
+    assert_eq!(book.last_without(1, &[1]).expect("read"), None, "its own data is in all");
+    // It may go back to whom it is from, though the newer one may not.
+    book.declare(competing(&[(0, 1)])).expect("declared");
+    book.begin_round(5);
+    let (clean, _, values) = book.last_without(1, &[0]).expect("read").expect("one");
+    book.deliver(1, Content::Model, &values, &[clean]).expect("allowed");
+    assert!(book.deliver(1, Content::Model, &[4.0, 1.0], &[stand.kept[1].entry()]).is_err());
 }
 
 #[test]

@@ -41,11 +41,14 @@ type Figure = (usize, String, String, Option<f64>);
 /// A participant's own numbers, and what the coordinator last knew of it.
 type Offer<'py> = Option<(PyReadonlyArray1<'py, f32>, Option<PyReadonlyArray1<'py, f32>>)>;
 
-/// A participant's model in the end, from whom it has learned, and whether it was trained.
-type Model<'py> = (PyReadonlyArray1<'py, f32>, Vec<(usize, f32)>, bool);
+/// A participant's model in the end, from whom it has learned, and the entry that it came with.
+type Model<'py> = (PyReadonlyArray1<'py, f32>, Vec<(usize, f32)>, Option<u64>);
 
 /// Of whom, its entry, and its numbers.
 type Kept<'py> = (usize, u64, Bound<'py, PyArray1<f32>>);
+
+/// An entry, its round, and its numbers.
+type Clean<'py> = (u64, usize, Bound<'py, PyArray1<f32>>);
 
 /// The book.
 #[pyclass(frozen, module = "fedcompetitors._native")]
@@ -84,20 +87,27 @@ impl Coordinator {
     /// Begins a run in a folder that has none.
     #[staticmethod]
     fn begin(
+        py: Python<'_>,
         folder: PathBuf,
         settings: Settings,
         competing: PyRef<'_, CompetingGraph>,
         sources: Vec<(String, usize)>,
     ) -> Result<Self, Failure> {
         let competing = competing.graph.clone();
-        let coordinator = run::Coordinator::begin(&folder, settings.into(), competing, &sources)?;
+        let coordinator =
+            py.detach(|| run::Coordinator::begin(&folder, settings.into(), competing, &sources))?;
         Ok(Self::new(coordinator, Stand::default()))
     }
 
     /// Goes on with the run in a folder; None, if there is none.
     #[staticmethod]
-    fn resume(folder: PathBuf, settings: Settings) -> Result<Option<Self>, Failure> {
-        let found = run::Coordinator::resume(&folder, settings.into())?;
+    fn resume(
+        py: Python<'_>,
+        folder: PathBuf,
+        settings: Settings,
+    ) -> Result<Option<Self>, Failure> {
+        // It reads and hashes everybody's last model.
+        let found = py.detach(|| run::Coordinator::resume(&folder, settings.into()))?;
         Ok(found.map(|(coordinator, stand)| Self::new(coordinator, stand)))
     }
 
@@ -131,6 +141,41 @@ impl Coordinator {
 
     fn carries(&self, py: Python<'_>, participant: usize) -> Result<Vec<usize>, Failure> {
         self.with(py, |book| Ok(book.coordinator.carries(participant).collect()))
+    }
+
+    /// The figures of a resumed run's rounds so far, each with its round.
+    fn told(&self, py: Python<'_>) -> Result<Vec<(usize, Figure)>, Failure> {
+        let told = self.with(py, |book| Ok(book.coordinator.told()?))?;
+        let figure = |one: Told| (one.participant, one.split, one.metric, one.value);
+        Ok(told.into_iter().map(|(round, one)| (round, figure(one))).collect())
+    }
+
+    /// Whose data something carries that was accepted and is kept.
+    fn provenance(&self, py: Python<'_>, entry: u64) -> Result<Vec<usize>, Failure> {
+        self.with(py, |book| Ok(book.coordinator.provenance(entry)))
+    }
+
+    /// The round in which a participant was first handed what carries another one's data.
+    fn carries_since(
+        &self,
+        py: Python<'_>,
+        participant: usize,
+        other: usize,
+    ) -> Result<Option<usize>, Failure> {
+        self.with(py, |book| Ok(book.coordinator.carries_since(participant, other)?))
+    }
+
+    /// The last that was kept of a participant and carries no data of these others: its entry,
+    /// its round and its numbers.
+    fn last_without<'py>(
+        &self,
+        py: Python<'py>,
+        participant: usize,
+        others: Vec<usize>,
+    ) -> Result<Option<Clean<'py>>, Failure> {
+        let found =
+            self.with(py, |book| Ok(book.coordinator.last_without(participant, &others)?))?;
+        Ok(found.map(|(entry, round, values)| (entry, round, PyArray1::from_vec(py, values))))
     }
 
     fn begin_round(&self, py: Python<'_>, round: usize) -> Result<(), Failure> {
@@ -272,9 +317,9 @@ impl Coordinator {
     ) -> Result<bool, Failure> {
         let models = models
             .iter()
-            .map(|(parameters, parts, is_trained)| {
+            .map(|(parameters, parts, entry)| {
                 let parameters = slice(parameters)?;
-                Ok(Final { parameters, parts: parts.clone(), is_trained: *is_trained })
+                Ok(Final { parameters, parts: parts.clone(), entry: *entry })
             })
             .collect::<Result<Vec<_>, Failure>>()?;
         self.with(py, |book| {

@@ -17,7 +17,13 @@ from flwr.clientapp import ClientApp
 from flwr.supercore import log
 
 from fedcompetitors._participants import Adam, Learner, Parameters, Participant
-from fedcompetitors.flower._messages import Shapes, answer_record, arrays, read_request
+from fedcompetitors.flower._messages import (
+    Shapes,
+    answer_record,
+    arrays,
+    read_config,
+    read_request,
+)
 
 __all__ = ["client_app"]
 
@@ -32,6 +38,7 @@ def client_app(
     competitors: Callable[[Context], list[str]] | None = None,
     rule: Adam | None = None,
     checked: bool = True,
+    weighted_by_key: str = "num-examples",
 ) -> ClientApp:
     """A Flower app for a participant.
 
@@ -43,7 +50,8 @@ def client_app(
     Parameters
     ----------
     make_learner : callable
-        Makes the learner from the context: an object as for `fedcompetitors.Federation`.
+        Makes the learner from the context: an object as for `fedcompetitors.Federation`. If it
+        has ``configure(config)``, that is called first with the server's ``train_config``.
     participant : callable, optional
         The participant's name; if it is not given, ``participant`` in the node's own
         ``node-config``.
@@ -55,6 +63,8 @@ def client_app(
         How steps are made for learners that tell gradients.
     checked : bool, default True
         Does the participant leave mixtures that its validation data finds worse?
+    weighted_by_key : str, default "num-examples"
+        The same as the strategy's.
 
     Returns
     -------
@@ -71,8 +81,12 @@ def client_app(
     def answer(message: Message, context: Context) -> Message:
         request, shapes = read_request(message.content)
         name = name_of(context)
+        learner = make_learner(context)
+        configure = getattr(learner, "configure", None)
+        if configure is not None:
+            configure(read_config(message.content))
         one = Participant(
-            make_learner(context),
+            learner,
             rivals_of(context),
             rule=rule,
             checked=checked,
@@ -88,7 +102,8 @@ def client_app(
             figures = {f"{a}-{b}": value for (a, b), value in answered.metrics.items()}
             _keep(Path(output), one.model, shapes, figures, request.plan)
             log(INFO, "%s: model kept in %s", name, output)
-        return Message(answer_record(answered, shapes, name), reply_to=message)
+        content = answer_record(answered, shapes, name, weighted_by_key)
+        return Message(content, reply_to=message)
 
     app.train()(answer)
     app.evaluate()(answer)

@@ -23,6 +23,12 @@ from fedcompetitors._participants import Answer, Parameters, Request
 
 SPLITS = ("training", "validation", "test")
 
+# More than anybody has, and less than would overflow anything.
+_MOST_SAMPLES = 2**53
+
+# What requests say by themselves; all else is the server's `train_config`.
+_OWN_KEYS = {"stage", "server-round", "is-mixture", "steps", "models", "plan", "replaces"}
+
 Shapes = Sequence[tuple[str, list[int]]]
 
 
@@ -90,10 +96,18 @@ def request_record(
     said["models"] = len(request.models)
     if request.plan:
         said["plan"] = request.plan
+    if request.replaces:
+        said["replaces"] = True
     content = RecordDict({config_key: said, arrays_key: arrays(request.models[0], shapes)})
     for at, model in enumerate(request.models[1:], start=1):
         content[f"{arrays_key}-{at}"] = arrays(model, shapes)
     return content
+
+
+def read_config(content: RecordDict) -> dict[str, Any]:
+    """What the server's `train_config` says."""
+    said = next(iter(content.config_records.values()))
+    return {key: value for key, value in said.items() if key not in _OWN_KEYS}
 
 
 def read_request(content: RecordDict) -> tuple[Request, list[tuple[str, list[int]]]]:
@@ -108,6 +122,7 @@ def read_request(content: RecordDict) -> tuple[Request, list[tuple[str, list[int
         is_mixture=bool(said["is-mixture"]),
         steps=int(cast(int, said["steps"])),
         plan=str(said.get("plan", "")),
+        replaces=bool(said.get("replaces", False)),
     )
     return request, shapes
 
@@ -118,9 +133,11 @@ def _place(item: tuple[str, ArrayRecord]) -> tuple[int, str]:
     return (int(tail) if tail.isdigit() else 0, key)
 
 
-def answer_record(answer: Answer, shapes: Shapes, participant: str) -> RecordDict:
+def answer_record(
+    answer: Answer, shapes: Shapes, participant: str, weighted_by_key: str
+) -> RecordDict:
     """An answer as the content of a message."""
-    metrics: dict[str, int | float | list[int] | list[float]] = {"num-examples": answer.samples}
+    metrics: dict[str, int | float | list[int] | list[float]] = {weighted_by_key: answer.samples}
     for at, loss in enumerate(answer.losses):
         metrics[f"loss-{at}"] = loss
     for (split, name), value in answer.metrics.items():
@@ -146,7 +163,7 @@ def read_answer(content: RecordDict, weighted_by_key: str) -> tuple[Answer, str]
 
     Raises
     ------
-    KeyError, ValueError, TypeError, StopIteration
+    KeyError, ValueError, TypeError, …
         If it is no answer.
     """
     said = next(iter(content.config_records.values()))
@@ -164,8 +181,8 @@ def read_answer(content: RecordDict, weighted_by_key: str) -> tuple[Answer, str]
     models = list(content.array_records.values())
     competitors = said.get("competitors")
     samples = int(cast(int, metrics[weighted_by_key]))
-    if samples < 0:
-        raise ValueError("less than no samples")
+    if not 0 <= samples <= _MOST_SAMPLES:
+        raise ValueError(f"nobody has {samples} samples")
     answer = Answer(
         model=flat(models[0]) if models else None,
         losses=tuple(losses[at] for at in sorted(losses)),

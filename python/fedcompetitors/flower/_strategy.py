@@ -20,6 +20,7 @@ from flwr.app import (
     MetricRecord,
     RecordDict,
 )
+from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg, Result
 from flwr.supercore import log
@@ -233,9 +234,10 @@ class FedCompetitors(FedAvg):
         num_rounds : int (default: 3)
             Rounds behind the selection.
         timeout : float (default: 3600)
-            Seconds to wait for `min_available_nodes` participants in the beginning.
+            Seconds to wait for answers, if that is less than the strategy's `deadline`; and in
+            the beginning for `min_available_nodes` participants.
         train_config : ConfigRecord, optional
-            Goes to everybody with each message.
+            Goes to everybody with each message, to learners that have ``configure(config)``.
         evaluate_config, evaluate_fn : optional
             Refused: there is no common model to evaluate.
 
@@ -259,8 +261,14 @@ class FedCompetitors(FedAvg):
                 "min_participants": self.min_train_nodes,
             }
         )
-        carrier = _Carrier(self, grid, shapes, train_config or ConfigRecord())
-        carrier.wait_for(self.min_available_nodes, timeout)
+        deadline = min(self.deadline, timeout)
+        carrier = _Carrier(self, grid, shapes, train_config or ConfigRecord(), deadline)
+        if not carrier.wait_for(self.min_available_nodes, timeout):
+            raise TooFewAnswers(
+                f"{len(carrier.nodes())} of at least {self.min_available_nodes} participants "
+                "are there",
+                "see whether their nodes run and are registered under these names",
+            )
         outcome = coordinate(
             list(self.nodes_of),
             flat(initial_arrays),
@@ -322,23 +330,29 @@ class _Carrier:
     """Reaches participants through Flower's grid, and knows which node is whose."""
 
     def __init__(
-        self, strategy: FedCompetitors, grid: Grid, shapes: Shapes, config: ConfigRecord
+        self,
+        strategy: FedCompetitors,
+        grid: Grid,
+        shapes: Shapes,
+        config: ConfigRecord,
+        deadline: float,
     ) -> None:
         self.strategy, self.grid, self.shapes, self.config = strategy, grid, shapes, config
+        self.deadline = deadline
         self.names = list(strategy.nodes_of)
         # For nodes that are believed who they are: which participant each claims to be.
         self.claimed: dict[int, int] = {}
         self.refused: set[int] = set()
+        # The node that each participant was last seen with.
+        self.bound: dict[int, int] = {}
 
-    def wait_for(self, count: int, timeout: float) -> None:
+    def wait_for(self, count: int, timeout: float) -> bool:
+        """Waits for so many; are they there?"""
         end = time.monotonic() + timeout
-        told = 0.0
+        told = time.monotonic()
         while len(self.nodes()) + len(self.strangers()) < count:
             if time.monotonic() > end:
-                raise TooFewAnswers(
-                    f"{len(self.nodes())} of at least {count} participants are there",
-                    "see whether their nodes run and are registered under these names",
-                )
+                return False
             if time.monotonic() > told + 30:
                 told = time.monotonic()
                 here = {self.names[who] for who in self.nodes()}
@@ -347,25 +361,35 @@ class _Carrier:
                     f"{', '.join(name for name in self.names if name not in here)}"
                 )
             time.sleep(self.strategy.poll_interval)
+        return True
 
-    def registered(self) -> dict[int, int]:
+    def registered(self, there: Sequence[NodeInfo]) -> dict[int, int]:
         """Whose nodes are there, by the name or the key that they are registered with."""
         found: dict[int, int] = {}
-        for node in self.grid.get_nodes():
-            known = _signs(node)
-            for who, name in enumerate(self.names):
-                if self.strategy.signs_of[name] in known:
-                    if who in found and found[who] != node.node_id:
-                        self.refuse(node.node_id, f'"{name}" is there already')
-                    else:
-                        found[who] = node.node_id
+        for who, name in enumerate(self.names):
+            sign = self.strategy.signs_of[name]
+            nodes = [node.node_id for node in there if sign in _signs(node)]
+            if len(nodes) > 1 and self.bound.get(who) not in nodes:
+                # Which one is right nobody can tell, and the wrong one must not get a model.
+                for node in nodes:
+                    self.refuse(node, f'two nodes are registered as "{name}": bind it to a key')
+            for node in nodes:
+                if node == self.bound.setdefault(who, node):
+                    if node not in self.refused:
+                        found[who] = node
+                elif self.bound[who] in nodes:
+                    self.refuse(node, f'"{name}" is there already')
+                elif node not in self.refused:
+                    # It was registered anew, and the former one is gone.
+                    found[who] = self.bound[who] = node
         return found
 
     def nodes(self) -> dict[int, int]:
         """The node of each participant that is there."""
-        there = set(self.grid.get_node_ids())
-        claimed = {who: node for node, who in self.claimed.items() if node in there}
-        return {**claimed, **self.registered()}
+        there = list(self.grid.get_nodes())
+        ids = {node.node_id for node in there}
+        claimed = {who: node for node, who in self.claimed.items() if node in ids}
+        return {**claimed, **self.registered(there)}
 
     def strangers(self) -> set[int]:
         """Nodes that have not said yet who they are, where that is believed."""
@@ -379,9 +403,13 @@ class _Carrier:
             self.refused.add(node)
             log(WARNING, "node %d is refused: %s", node, why)
 
-    def present(self) -> set[int]:
+    def present(self, at_least: int = 0) -> set[int]:
         self.listen()
-        return set(self.nodes())
+        there = set(self.nodes())
+        if len(there) < at_least and self.wait_for(at_least, self.deadline):
+            self.listen()
+            there = set(self.nodes())
+        return there
 
     def listen(self) -> None:
         """Asks strangers who they are, by a probe of no steps whose model is not looked at."""
@@ -413,7 +441,9 @@ class _Carrier:
             raise _NoAnswer(reply.error.reason)
         try:
             return read_answer(reply.content, self.strategy.weighted_by_key)
-        except (KeyError, ValueError, TypeError, StopIteration) as error:
+        except Exception as error:
+            # Whatever somebody else's bytes may lead to: one participant's garbage must not end
+            # everybody's run.
             raise _NoAnswer(f"it cannot be read: {error!r}") from error
 
     def ask(
@@ -444,7 +474,7 @@ class _Carrier:
     ) -> dict[int, Message]:
         """Sends and waits: until all have answered, or until the deadline."""
         keys = (self.strategy.arrayrecord_key, self.strategy.configrecord_key)
-        deadline = self.strategy.deadline
+        deadline = self.deadline
         messages = [
             Message(
                 content=request_record(request, self.shapes, self.config, keys),

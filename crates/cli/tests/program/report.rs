@@ -305,8 +305,13 @@ fn a_run_without_local_says_why_there_is_no_gain() {
         };
         book.tell(vec![told(0), told(2)]);
     }
-    let model = |parts| Final { parameters: &[1.0, 2.0], parts, is_trained: true };
-    let models = [model(vec![(0, 1.0)]), model(vec![(1, 1.0)]), model(vec![(0, 0.5), (2, 0.5)])];
+    let values = [1.0_f32, 2.0];
+    let offer = Some((&values[..], &values[..]));
+    let last = book.collect(Content::Model, 2, &[offer, None, offer]).expect("taken");
+    let parts = [vec![(0, 1.0)], vec![(1, 1.0)], vec![(0, 0.5), (2, 0.5)]];
+    let models = parts.into_iter().zip(last);
+    let models: Vec<_> =
+        models.map(|(parts, entry)| Final { parameters: &values, parts, entry }).collect();
     book.finish(&models, &[("w".into(), vec![2])], Vec::new(), 2).expect("finished");
     drop(book);
     let output = desk.run(&["report", "run"]);

@@ -67,8 +67,9 @@ pub struct Final<'a> {
     pub parameters: &'a [f32],
     /// From whom it has learned, itself included, with the part of each.
     pub parts: Vec<(usize, f32)>,
-    /// Does it carry anything? Somebody who was never there has the common start.
-    pub is_trained: bool,
+    /// The entry of the ledger that it came with; nothing for somebody who was never there and
+    /// has the common start, which carries nobody's data.
+    pub entry: Option<u64>,
 }
 
 /// Where a run that goes on was.
@@ -210,7 +211,7 @@ impl Coordinator {
                 (stand.round, stand.state) = (checkpoint.round, checkpoint.state);
             }
             stand.kept = all.store.kept(training.id)?;
-            all.parcels = stand.kept.iter().map(Parcel::receipt).collect();
+            all.parcels = all.store.receipts(training.id)?;
         }
         if !is_complete {
             all.store.go_on()?;
@@ -451,7 +452,7 @@ impl Coordinator {
     }
 
     /// Keeps the last that was accepted of some participants: entries with their numbers. What
-    /// is older is forgotten. To be called behind [`Coordinator::keep`], as the ledger's hashes
+    /// is older is forgotten, but for the last each time of what carries fewer's data. To be called behind [`Coordinator::keep`], as the ledger's hashes
     /// tell whether the numbers are still the same.
     ///
     /// # Errors
@@ -460,11 +461,71 @@ impl Coordinator {
         let Some(training) = self.training else {
             return Ok(());
         };
-        self.parcels.retain(|parcel| all.iter().any(|(entry, _)| *entry == parcel.entry()));
         let find = |entry: u64| self.parcels.iter().find(move |parcel| parcel.entry() == entry);
         let all: Vec<(&Parcel, &[f32])> =
             all.iter().filter_map(|(entry, values)| Some((find(*entry)?, *values))).collect();
-        self.store.keep(training, &all)
+        self.store.keep(training, &all)?;
+        self.parcels = self.store.receipts(training)?;
+        Ok(())
+    }
+
+    /// The last that was kept of a participant and carries no data of these others: its entry,
+    /// its round and its numbers.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn last_without(
+        &self,
+        participant: usize,
+        others: &[usize],
+    ) -> Result<Option<(u64, usize, Vec<f32>)>, RunError> {
+        let Some(training) = self.training else {
+            return Ok(None);
+        };
+        let Some(found) = self.store.last_without(training, participant, others)? else {
+            return Ok(None);
+        };
+        let round = self.store.round_of(training, found.entry())?;
+        Ok(round.map(|round| (found.entry(), round, found.values)))
+    }
+
+    /// The round in which a participant was first handed what carries another one's data, as
+    /// far as that was kept.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn carries_since(
+        &self,
+        participant: usize,
+        other: usize,
+    ) -> Result<Option<usize>, RunError> {
+        match self.training {
+            Some(training) => self.store.carries_since(training, participant, other),
+            None => Ok(None),
+        }
+    }
+
+    /// The figures of a resumed run's rounds so far, each with its round.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn told(&self) -> Result<Vec<(usize, Told)>, RunError> {
+        self.store.rows(
+            "SELECT round, participant, split, metric, value FROM metrics WHERE training = ?
+             ORDER BY round, participant, split, metric",
+            [self.training],
+            |row| {
+                let (participant, split) = (row.get(1)?, row.get(2)?);
+                let (metric, value) = (row.get(3)?, row.get(4)?);
+                Ok((row.get(0)?, Told { participant, split, metric, value }))
+            },
+        )
+    }
+
+    /// Whose data something carries that was accepted and is kept.
+    pub fn provenance(&self, entry: u64) -> Vec<usize> {
+        let parcel = self.parcels.iter().find(|parcel| parcel.entry() == entry);
+        parcel.map(|parcel| bits::ones(parcel.carried()).collect()).unwrap_or_default()
     }
 
     /// Notes figures of this round.
@@ -497,9 +558,8 @@ impl Coordinator {
         self.tell(told);
         let mut stored = Vec::with_capacity(models.len());
         for (participant, model) in models.iter().enumerate() {
-            let Final { parameters, parts, is_trained } = model;
-            let provenance =
-                if *is_trained { self.carries(participant).collect() } else { Vec::new() };
+            let Final { parameters, parts, entry } = model;
+            let provenance = entry.map(|entry| self.provenance(entry)).unwrap_or_default();
             let hash = hex(&exchange::hash(parameters));
             let name = |who: usize| self.competing.participants().name(who).to_owned();
             let about = ModelFile {

@@ -179,13 +179,15 @@ CREATE TABLE checkpoints (
     hash BLOB NOT NULL              -- SHA-256 of both
 ) STRICT;
 
--- The last that was accepted of everybody who is elsewhere, until the training ends. The numbers
--- are in files, which have the hash that the ledger says.
+-- The last that was accepted of everybody who is elsewhere, until the training ends; and of what
+-- carried fewer participants' data, the last each time, for whom a competition is declared too
+-- late. The numbers are in files, which have the hash that the ledger says.
 CREATE TABLE kept (
     training INTEGER NOT NULL REFERENCES trainings,
     participant INTEGER NOT NULL REFERENCES participants,
-    receipt BLOB NOT NULL,          -- its entry in the ledger, and whose data it carries
-    PRIMARY KEY (training, participant)
+    entry INTEGER NOT NULL,         -- in the ledger
+    receipt BLOB NOT NULL,          -- what it was, and whose data it carries
+    PRIMARY KEY (training, participant, entry)
 ) STRICT, WITHOUT ROWID;
 
 -- Everybody's model in the end.

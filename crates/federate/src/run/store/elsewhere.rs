@@ -1,18 +1,18 @@
 //! What is kept of a training whose participants are elsewhere: plans that change, late
 //! declarations, and the last that was accepted of everybody.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use fedcompetitors_files::{atomically, make_folder, sync_folder};
 use rusqlite::params;
 
-use super::{Store, hex, trainings::NewTraining};
+use super::{Store, from_json, hex, trainings::NewTraining};
 use crate::{
     exchange::{self, Parcel},
     run::{RunError, competing_hash},
     saved,
 };
-use fedcompetitors_graphs::CompetingGraph;
+use fedcompetitors_graphs::{CompetingGraph, bits::contains};
 
 /// The folder of the numbers that are kept, in a run directory.
 pub const KEPT: &str = "kept";
@@ -129,7 +129,7 @@ impl Store {
     }
 
     /// Keeps the last that was accepted of some participants, whose entries the ledger has by
-    /// now. What was kept of them before is forgotten.
+    /// now. What was kept of them before is forgotten if it carries the same participants' data.
     pub fn keep(&mut self, training: i64, all: &[(&Parcel, &[f32])]) -> Result<(), RunError> {
         let before = self.receipts(training)?;
         let folder = self.kept_folder();
@@ -141,45 +141,108 @@ impl Store {
         // The names of the files, too, are to be there before the database speaks of them.
         sync_folder(&folder)?;
         self.change(|transaction| {
+            let mut forget =
+                transaction.prepare_cached("DELETE FROM kept WHERE training = ? AND entry = ?")?;
             let mut insert =
-                transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)")?;
+                transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)")?;
             for (receipt, _) in all {
-                insert.execute(params![training, receipt.from, saved::write(receipt)])?;
+                let is_same =
+                    |old: &&Parcel| old.from == receipt.from && old.carried() == receipt.carried();
+                for old in before.iter().filter(is_same) {
+                    forget.execute(params![training, old.entry()])?;
+                }
+                let about = saved::write(receipt);
+                insert.execute(params![training, receipt.from, receipt.entry(), about])?;
             }
             Ok(())
         })?;
-        self.forget_but(&self.names(training)?);
+        let names: Vec<_> =
+            self.receipts(training)?.iter().map(|one| file_name(training, one)).collect();
+        self.forget_but(&names);
         Ok(())
     }
 
     /// The last that was accepted of everybody, with its numbers.
     pub fn kept(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
-        let mut kept = self.receipts(training)?;
-        for one in &mut kept {
-            let path = self.kept_folder().join(file_name(training, one));
-            let damaged = |what: String| RunError::Damaged { path: path.clone(), what };
-            let bytes = fs::read(&path).map_err(|error| damaged(error.to_string()))?;
-            let (values, rest) = bytes.as_chunks();
-            one.values = values.iter().copied().map(f32::from_le_bytes).collect();
-            let hashes: Vec<String> = self.rows(
-                "SELECT hash FROM ledger WHERE training = ? AND entry = ?",
-                params![training, one.entry()],
-                |row| row.get(0),
-            )?;
-            let hash = hex(&exchange::hash(&one.values));
-            if hashes.first() != Some(&hash) || !rest.is_empty() {
-                let what = "these are not the numbers that the ledger has an entry of";
-                return Err(damaged(what.into()));
-            }
+        let mut last = BTreeMap::new();
+        for receipt in self.receipts(training)? {
+            last.insert(receipt.from, receipt);
+        }
+        last.into_values().map(|receipt| self.with_numbers(training, receipt)).collect()
+    }
+
+    /// The last that was kept of a participant and carries no data of these others, with its
+    /// numbers.
+    pub fn last_without(
+        &self,
+        training: i64,
+        participant: usize,
+        others: &[usize],
+    ) -> Result<Option<Parcel>, RunError> {
+        let is_clean = |one: &Parcel| !others.iter().any(|&who| contains(one.carried(), who));
+        let mut all = self.receipts(training)?.into_iter();
+        let found = all.rfind(|one| one.from == participant && is_clean(one));
+        found.map(|receipt| self.with_numbers(training, receipt)).transpose()
+    }
+
+    /// What is kept, with its numbers, which are those that the ledger knows.
+    fn with_numbers(&self, training: i64, mut kept: Parcel) -> Result<Parcel, RunError> {
+        let path = self.kept_folder().join(file_name(training, &kept));
+        let damaged = |what: String| RunError::Damaged { path: path.clone(), what };
+        let bytes = fs::read(&path).map_err(|error| damaged(error.to_string()))?;
+        let (values, rest) = bytes.as_chunks();
+        kept.values = values.iter().copied().map(f32::from_le_bytes).collect();
+        let hashes: Vec<String> = self.rows(
+            "SELECT hash FROM ledger WHERE training = ? AND entry = ?",
+            params![training, kept.entry()],
+            |row| row.get(0),
+        )?;
+        let hash = hex(&exchange::hash(&kept.values));
+        if hashes.first() != Some(&hash) || !rest.is_empty() {
+            let what = "these are not the numbers that the ledger has an entry of";
+            return Err(damaged(what.into()));
         }
         Ok(kept)
+    }
+
+    /// The round in which a participant was first handed what carries another one's data.
+    pub fn carries_since(
+        &self,
+        training: i64,
+        participant: usize,
+        other: usize,
+    ) -> Result<Option<usize>, RunError> {
+        let handed: Vec<(usize, String)> = self.rows(
+            "SELECT round, provenance FROM ledger WHERE training = ? AND receiver = ?
+             ORDER BY entry",
+            params![training, participant],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let mut handed = handed.into_iter();
+        let found = handed.find(|(_, provenance)| {
+            from_json::<Vec<usize>>(provenance).is_some_and(|all| all.contains(&other))
+        });
+        Ok(found.map(|(round, _)| round))
+    }
+
+    /// The round of an entry of the ledger.
+    pub fn round_of(&self, training: i64, entry: u64) -> Result<Option<usize>, RunError> {
+        let rounds = self.rows(
+            "SELECT round FROM ledger WHERE training = ? AND entry = ?",
+            params![training, entry],
+            |row| row.get(0),
+        )?;
+        Ok(rounds.into_iter().next())
     }
 
     /// Forgets what was kept and is not to be gone on with: what a killed run has left before
     /// the database knew of it, or everything, once there is no training to go on with.
     pub fn tidy(&self, training: Option<i64>) -> Result<(), RunError> {
-        let names = training.map(|training| self.names(training)).transpose()?;
-        self.forget_but(&names.unwrap_or_default());
+        let mut names = Vec::new();
+        if let Some(training) = training {
+            names.extend(self.receipts(training)?.iter().map(|one| file_name(training, one)));
+        }
+        self.forget_but(&names);
         // Where something is left in it, it stays.
         let _ = fs::remove_dir(self.kept_folder());
         Ok(())
@@ -198,20 +261,14 @@ impl Store {
         }
     }
 
-    /// What is kept, without its numbers.
-    fn receipts(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
+    /// What is kept, without its numbers, by participant, the last one last.
+    pub fn receipts(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
         let rows: Vec<Vec<u8>> = self.rows(
-            "SELECT receipt FROM kept WHERE training = ? ORDER BY participant",
+            "SELECT receipt FROM kept WHERE training = ? ORDER BY participant, entry",
             [training],
             |row| row.get(0),
         )?;
         Ok(rows.iter().map(|row| saved::read(row)).collect::<Result<_, _>>()?)
-    }
-
-    /// The files of what is kept.
-    fn names(&self, training: i64) -> Result<Vec<String>, RunError> {
-        let receipts = self.receipts(training)?;
-        Ok(receipts.iter().map(|receipt| file_name(training, receipt)).collect())
     }
 
     /// Where the numbers are that are kept. In the database they would be written twice, first

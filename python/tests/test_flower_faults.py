@@ -1,0 +1,253 @@
+"""What goes wrong on Flower, in process: garbage at every stage, silence, interruptions."""
+
+import hashlib
+import json
+import sqlite3
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fedcompetitors as fc
+import numpy as np
+import pytest
+from fedcompetitors import errors
+from learners import Linear
+
+pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==1.41.*'")
+
+from fake_grid import FakeGrid, said
+from fedcompetitors._coordination import _Coordination
+from fedcompetitors.flower import client_app
+from fedcompetitors.flower._messages import flat
+from flower_runs import NAMES, in_round, incidents, nodes, start, strategy
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
+
+Fault = Callable[[RecordDict], None]
+
+
+def at_stage(stage: str, what: Any) -> Callable[[int, Message], Any]:
+    return lambda asked, message: what if said(message)["stage"] == stage else None
+
+
+def asked_of(grid: FakeGrid, node: int) -> list[tuple[str, int]]:
+    mine = [said(m) for m in grid.messages if m.metadata.dst_node_id == node]
+    return [(str(one["stage"]), int(str(one["server-round"]))) for one in mine]
+
+
+def competes_with_itself(content: RecordDict) -> None:
+    content["config"]["competitors"] = ["e", "nobody"]  # type: ignore[index]
+
+
+def arrays_of(numbers: Any) -> Fault:
+    def change(content: RecordDict) -> None:
+        content["arrays"] = ArrayRecord([np.asarray(numbers, np.float32)])
+
+    return change
+
+
+def samples(count: Any) -> Fault:
+    def change(content: RecordDict) -> None:
+        content["metrics"]["num-examples"] = count  # type: ignore[index]
+
+    return change
+
+
+def without_loss(content: RecordDict) -> None:
+    del content["metrics"]["loss-0"]  # type: ignore[union-attr]
+
+
+def no_array(content: RecordDict) -> None:
+    wrong = Array("float32", (5, 1), "numpy.ndarray", b"\x93NUMPY\x01\x00\x05\x00{[((")
+    content["arrays"] = ArrayRecord({"0": wrong})
+
+
+@pytest.mark.parametrize(
+    ("stage", "what"),
+    [
+        ("probe", competes_with_itself),
+        ("probe", arrays_of([1.0, 2.0])),
+        ("probe", arrays_of(np.full((5, 1), np.inf))),
+        ("probe", samples(float("inf"))),
+        ("probe", samples(2**60)),
+        ("probe", samples(-1)),
+        ("probe", no_array),
+        ("weigh", arrays_of([1.0, 2.0])),
+        ("weigh", arrays_of(np.full((5, 1), np.nan))),
+        ("weigh", without_loss),
+        ("weigh", no_array),
+        ("end", arrays_of([1.0, 2.0])),
+        ("end", no_array),
+    ],
+)
+def test_garbage_of_one_at_any_stage_does_not_end_everybodys_run(
+    tmp_path: Path, stage: str, what: Fault
+) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[15].fault = at_stage(stage, what)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FedCompetitorsWarning)
+        result = start(strategy(tmp_path / "run"), grid, rounds=2)
+    assert set(result.models) == set(NAMES)
+    for name in NAMES[:4]:
+        assert "test-loss" in result.metrics[name]
+    for model in result.models.values():
+        assert np.isfinite(flat(model)).all()
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_who_names_a_competitor_that_does_not_take_part_is_told(tmp_path: Path) -> None:
+    grid, told = FakeGrid(nodes({"a": ["c", "d hospital"]})), list[str]()
+    grid.nodes[11].config["output"] = str(tmp_path / "of a")
+    with pytest.warns(errors.FedCompetitorsWarning, match="does not take part"):
+        start(strategy(tmp_path / "run", tell=told.append), grid, rounds=2)
+    assert sum('competes with "d hospital"' in text for text in told) == 1
+    plan = json.loads((tmp_path / "of a/plan.json").read_text(encoding="utf-8"))
+    assert plan["unknown_competitors"] == ["d hospital"]
+
+
+def test_the_ledger_knows_every_model_that_went_to_a_participant(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[13].fault = in_round(2, "missing")
+    start(strategy(tmp_path / "run"), grid)
+    with sqlite3.connect(tmp_path / "run/run.sqlite") as database:
+        rows = database.execute("SELECT receiver, round, hash FROM ledger WHERE receiver >= 0")
+        known = Counter(rows)
+    sent: Counter[tuple[int, int, str]] = Counter()
+    for message in grid.messages:
+        if said(message)["stage"] in ("round", "end"):
+            numbers = flat(message.content["arrays"])  # type: ignore[arg-type]
+            if numbers.any():
+                hash_ = hashlib.sha256(numbers.tobytes()).hexdigest()
+                number = int(str(said(message)["server-round"]))
+                sent[message.metadata.dst_node_id - 11, number, hash_] += 1
+    assert sent and sent == known
+
+
+def test_whoever_is_silent_is_asked_again_and_nobody_else(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    silent = iter(["missing"])
+    grid.nodes[13].fault = lambda asked, message: (
+        next(silent, None) if asked_of(grid, 13)[-1] == ("round", 2) else None
+    )
+    result = start(strategy(tmp_path / "run", min_train_nodes=5), grid, rounds=3)
+    assert [asked_of(grid, node).count(("round", 2)) for node in range(11, 16)] == [1, 1, 2, 1, 1]
+    assert len(result.history[2]) == 5 and incidents(tmp_path / "run") == []
+
+
+def test_garbage_of_everybody_ends_a_round_that_is_done_again(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    for node in grid.nodes.values():
+        node.fault = in_round(2, arrays_of(np.full((5, 1), np.nan)))
+    with pytest.raises(errors.TooFewAnswers, match="0 participants sent what can be used"):
+        start(strategy(tmp_path / "run"), grid, rounds=3)
+    again = FakeGrid(nodes())
+    result = start(strategy(tmp_path / "run"), again, rounds=3)
+    assert ("round", 2) in asked_of(again, 11) and ("round", 1) not in asked_of(again, 11)
+    # The rounds before the interruption are told, too.
+    assert sorted(result.history) == [1, 2, 3] and set(result.history[1]) == set(NAMES)
+    assert ("validation", "loss") in [key for key in result.outcome.history[1]["a"]]  # type: ignore[union-attr]
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_an_answer_without_a_model_is_noted(tmp_path: Path) -> None:
+    def empty(content: RecordDict) -> None:
+        del content["arrays"]
+
+    grid = FakeGrid(nodes())
+    grid.nodes[15].fault = in_round(2, empty)
+    result = start(strategy(tmp_path / "run"), grid, rounds=3)
+    assert incidents(tmp_path / "run") == [(2, "e", "unreadable")]
+    assert "e" not in result.history[2]
+
+
+def test_killed_between_a_declaration_and_its_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rivals = {"a": ["c"], "d": ["b"], "c": ["e", "d"]}
+
+    def declares(grid: FakeGrid) -> FakeGrid:
+        def declare(asked: int, message: Message) -> None:
+            if said(message)["server-round"] == 2 and said(message)["stage"] == "round":
+                grid.nodes[15].config["competitors"] = "d"
+
+        grid.nodes[15].fault = declare
+        return grid
+
+    def killed(self: _Coordination, why: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Coordination, "replan", killed)
+        with pytest.raises(KeyboardInterrupt):
+            start(strategy(tmp_path / "run"), declares(FakeGrid(nodes(rivals))))
+    told: list[str] = []
+    again = FakeGrid(nodes({**rivals, "e": ["d"]}))
+    result = start(strategy(tmp_path / "run", tell=told.append), again)
+    assert any("declared before the interruption" in text for text in told)
+    assert result.plan is not None and set(result.plan.left) <= {"d", "e"} and result.plan.left
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_a_newcomer_whose_probe_is_lost_joins_later(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[12].online = False
+
+    def comes(asked: int, message: Message) -> None:
+        if said(message)["server-round"] == 2 and said(message)["stage"] == "round":
+            grid.nodes[12].online = True
+
+    grid.nodes[11].fault = comes
+    lost = iter(["missing"])
+    grid.nodes[12].fault = lambda asked, message: (
+        next(lost, None) if said(message)["stage"] == "probe" else None
+    )
+    told: list[str] = []
+    result = start(strategy(tmp_path / "run", tell=told.append), grid)
+    assert any(text.startswith("b joined") for text in told)
+    assert result.plan is not None and result.plan.helpers("b")
+    stages = asked_of(grid, 12)
+    assert stages.index(("round", 3)) < stages.index(("probe", 1), 1)
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_a_newcomer_that_says_nothing_costs_the_others_nothing(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes())
+    grid.nodes[12].online = False
+
+    def comes(asked: int, message: Message) -> None:
+        if said(message)["server-round"] == 2 and said(message)["stage"] == "round":
+            grid.nodes[12].online = True
+
+    grid.nodes[11].fault = comes
+    grid.nodes[12].fault = lambda asked, message: "missing"
+    start(strategy(tmp_path / "run"), grid, rounds=5)
+    assert asked_of(grid, 12).count(("probe", 1)) == 1
+    assert asked_of(grid, 13).count(("probe", 1)) == 1
+
+
+class Configured(Linear):
+    """A learner that wants to know what the server has to say."""
+
+    heard: list[dict[str, Any]] = []
+
+    def configure(self, config: dict[str, Any]) -> None:
+        self.heard.append(config)
+
+
+def test_what_the_server_says_reaches_learners_and_samples_may_have_another_name(
+    tmp_path: Path,
+) -> None:
+    learners = {name: Configured(seed, 1.0, 20) for seed, name in enumerate(NAMES)}
+    grid = FakeGrid(nodes(learners=learners))
+    app = client_app(
+        lambda context: learners[str(context.node_config["participant"])],
+        weighted_by_key="patients",
+    )
+    for node in grid.nodes.values():
+        node.app = app
+    of = strategy(tmp_path / "run", weighted_by_key="patients")
+    model = ArrayRecord([np.zeros((5, 1), np.float32)])
+    of.start(grid, model, num_rounds=1, train_config=ConfigRecord({"rate": 0.5}))
+    assert Configured.heard and all(one == {"rate": 0.5} for one in Configured.heard)
