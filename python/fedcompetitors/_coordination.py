@@ -655,9 +655,12 @@ class _Coordination:
         if self.strangers.get(who):
             about["unknown_competitors"] = sorted(self.strangers[who])
         if who in self.state.late:
-            about["too_late"] = (
-                "a competition was declared after its data had reached you; this is your last "
-                "model without it"
+            # Whom it has not named itself it is not told of.
+            carried = self.book.carries(who)
+            known = [self.names[rival] for rival in self.rivals(who) if rival in carried]
+            named = [rival for rival in known if (name, rival) in self.competing.reports]
+            about["too_late"] = "later models of yours carry data that must not be in them" + (
+                f": you compete with {' and '.join(named)}" if named else ""
             )
         return json.dumps(about, indent=2, ensure_ascii=False)
 
