@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, Protocol
@@ -26,7 +27,6 @@ from fedcompetitors._search import Search
 from fedcompetitors._settings import Settings
 from fedcompetitors.errors import (
     FedCompetitorsWarning,
-    PastBreaksRule,
     RunExists,
     TooFewAnswers,
 )
@@ -40,8 +40,8 @@ _ATTEMPTS = 3
 class Carrier(Protocol):
     """Carries requests to participants and their answers back."""
 
-    def present(self, at_least: int = 0) -> set[int]:
-        """Who can be asked now; waits for so many as long as for an answer."""
+    def present(self, at_least: int = 0, without: Collection[int] = ()) -> set[int]:
+        """Who can be asked now; waits for so many, without these, as long as for an answer."""
 
     def ask(
         self, requests: Mapping[int, Request], meanwhile: Callable[[], None]
@@ -92,9 +92,8 @@ class _State:
     done: int = 0
     samples: dict[int, int] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
-    # Who gets and gives nothing more; and of those whose model carries a competitor's data.
+    # Who gets and gives nothing more.
     out: list[int] = field(default_factory=list)
-    late: list[int] = field(default_factory=list)
     # Whose model is of the last round.
     fresh: list[int] = field(default_factory=list)
     # The competitions that the plan was made for.
@@ -160,16 +159,21 @@ class _Coordination:
     ) -> None:
         self.names, self.start, self.tensors = list(names), start, list(tensors)
         self.settings, self.carrier, self.run_dir, self.tell = settings, carrier, run_dir, tell
+        self.opened: _native.Coordinator | None = None
         # Refuses names that nobody can have, before anybody is asked.
         self.competing = CompetingGraph([], participants=self.names)
         self.state = _State()
         self.history: dict[int, dict[str, dict[tuple[str, str], float]]] = {}
         # The last that was accepted of everybody, with its entry in the ledger.
         self.kept: dict[int, tuple[int, Parameters]] = {}
+        self.benefit = BenefitGraph([], participants=self.names)
         # For whoever has collaborators the part of each in its mixtures.
         self.weights: dict[int, dict[int, float]] = {}
-        # Who is new, was asked for a probe and has not answered anything since.
+        # The last round in which mixtures went out.
+        self.at = 0
+        # Who is new, was asked for a probe and has not answered anything since; and how often.
         self.silent: set[int] = set()
+        self.tries: Counter[int] = Counter()
         # Competitors by their own account who do not take part.
         self.strangers: dict[int, set[str]] = {}
         # Is that in the store?
@@ -201,11 +205,11 @@ class _Coordination:
             self.begin(found)
         else:
             self.plan = Plan.from_json(plan)
+            # It may have been interrupted between a plan and what follows from it.
+            left = [self.names.index(name) for name in self.plan.left]
+            self.state.out += [who for who in left if who not in self.state.out]
             self.weigh()
             self.tell(f"goes on behind round {self.state.done} of {self.settings.rounds}")
-            if self.state.planned != list(self.competing.reports):
-                # It was interrupted between a declaration and the plan that follows from it.
-                self.replan("a competition was declared before the interruption")
         for number in range(self.state.done + 1, self.settings.rounds + 1):
             self.round(number)
         return self.end()
@@ -213,12 +217,12 @@ class _Coordination:
     # How it stands
 
     def recall(self, book: _native.Coordinator) -> str | None:
-        done, state, plan, benefit, is_complete = book.stand()
+        self.at, state, plan, benefit, is_complete = book.stand()
         if is_complete:
             raise RunExists(
                 f"the run in {self.run_dir} is complete", "choose another `run_dir` for a new one"
             )
-        self.book = book
+        self.opened = book
         self.competing = CompetingGraph._wrap(book.competing())
         if plan is None or benefit is None or not state:
             # Nothing was decided yet: what had moved are probes, which are thrown away.
@@ -232,6 +236,12 @@ class _Coordination:
         return plan
 
     @property
+    def book(self) -> _native.Coordinator:
+        """Guard, ledger and store, once everybody was asked who is there."""
+        assert self.opened is not None
+        return self.opened
+
+    @property
     def fresh(self) -> set[int]:
         """Whose model is of the last round."""
         return set(self.state.fresh)
@@ -239,7 +249,17 @@ class _Coordination:
     @property
     def needed(self) -> int:
         """How many must have answered."""
-        return min(self.settings.min_participants, len(self.names))
+        return min(self.settings.min_participants, len(self.names) - len(self.state.out))
+
+    def late(self) -> list[int]:
+        """Whose model carries a competitor's data, as that was declared too late."""
+        everybody = range(len(self.names))
+        return [who for who in everybody if set(self.book.carries(who)) & set(self.rivals(who))]
+
+    def rivals(self, who: int) -> list[int]:
+        """With whom a participant competes, by either one's account."""
+        name = self.names[who]
+        return [at for at, other in enumerate(self.names) if self.competing.competes(name, other)]
 
     # The beginning: who is there, who competes, who would help whom
 
@@ -247,21 +267,17 @@ class _Coordination:
         self.tell("everybody trains alone and says with whom it competes")
         probe = Request("probe", 1, [self.start], steps=self.settings.probe_steps)
         there = self.carrier.present(self.needed)
-        answers = self.ask({who: probe for who in there}, keep=False)
-        competing = self.declared(answers)
-        for who, answer in answers.items():
-            self.state.samples[who] = answer.samples
+        answers = self.ask({who: probe for who in sorted(there)}, keep=False)
+        self.silent = there - set(answers)
         if book is None:
             sources = [
-                ("with the participant", self.state.samples.get(who, 0))
+                ("with the participant", answers[who].samples if who in answers else 0)
                 for who in range(len(self.names))
             ]
             book = _native.Coordinator.begin(
-                self.run_dir, self.about(), competing._native, sources
+                self.run_dir, self.about(), self.competing._native, sources
             )
-        elif competing != self.competing:
-            book.declare(competing._native)
-        self.book, self.competing = book, competing
+        self.opened = book
         self.benefit = self.estimate(answers, "mixture", 1)
         self.follow(
             select(
@@ -275,9 +291,11 @@ class _Coordination:
             "the first plan",
         )
 
-    def declared(self, answers: Mapping[int, Answer]) -> CompetingGraph:
-        """Who competes, by everybody's own account and by what is known."""
+    def hear(self, answers: Mapping[int, Answer]) -> set[int]:
+        """Takes notice of who competes by everybody's own account, at once, so that the guard
+        knows of it. Says for whom that is new."""
         reports = list(self.competing.reports)
+        before = len(reports)
         for who, answer in answers.items():
             name = self.names[who]
             for rival in answer.competitors or ():
@@ -285,7 +303,12 @@ class _Coordination:
                     self.puzzle(who, rival)
                 elif (name, rival) not in reports:
                     reports.append((name, rival))
-        return CompetingGraph(reports, participants=self.names)
+        new = reports[before:]
+        if new:
+            self.competing = CompetingGraph(reports, participants=self.names)
+            if self.opened is not None:
+                self.opened.declare(self.competing._native, self.at + 1)
+        return {self.names.index(name) for pair in new for name in pair}
 
     def puzzle(self, who: int, rival: str) -> None:
         """Says once that a participant competes with nobody that takes part besides it."""
@@ -302,7 +325,21 @@ class _Coordination:
     def estimate(self, answers: Mapping[int, Answer], label: str, before: int) -> BenefitGraph:
         """Who would help whom: of what mixture of probes does validation data like most?"""
         self.tell("finds out who would help whom")
-        count = len(self.names)
+        steps = self.settings.probe_steps + self.settings.search_rounds
+        broken = 0
+        while (benefit := self.try_estimate(answers)) is None:
+            # What was shown until then stays on record, and is judged by what was known then.
+            broken += 1
+            nothing = BenefitGraph([], participants=self.names)
+            self.book.end_estimate(
+                f"{label}, broken off {broken}", nothing._native, steps, self.at
+            )
+        self.book.end_estimate(label, benefit._native, steps, before)
+        return benefit
+
+    def try_estimate(self, answers: Mapping[int, Answer]) -> BenefitGraph | None:
+        """The same; nothing, if somebody has declared a competition meanwhile."""
+        count, known = len(self.names), self.competing
         # The book sets the training aside, and what is to be kept of it.
         self.keep_models()
         self.book.begin_estimate()
@@ -316,10 +353,16 @@ class _Coordination:
         probes = {
             who: (entry, models[who]) for who, entry in enumerate(entries) if entry is not None
         }
-        searches = {who: Search(who, probes, self.names, self.competing, self.state.samples) for who in probes}
+        for who in probes:
+            # By whose count a mixture is made is the plan's to say: sizes are those of the
+            # beginning.
+            self.state.samples.setdefault(who, answers[who].samples)
+        searches = {
+            who: Search(who, probes, self.names, known, self.state.samples) for who in probes
+        }
         told = {who for who in searches if answers[who].tells_gradients}
         for step in range(self.settings.search_rounds):
-            asked = {who: searches[who] for who in told} if step else searches
+            asked = {who: searches[who] for who in sorted(told)} if step else searches
             if not asked:
                 break
             self.book.begin_round(step + 2)
@@ -332,14 +375,22 @@ class _Coordination:
             for who, answer in replies.items():
                 if who not in refused:
                     searches[who].learn(answer)
-        edges = [edge for search in searches.values() for edge in search.benefits(self.settings.threshold)]
-        benefit = BenefitGraph(
-            [(self.names[a], self.names[b], value) for a, b, value in edges],
-            participants=self.names,
-        )
-        steps = self.settings.probe_steps + self.settings.search_rounds
-        self.book.end_estimate(label, benefit._native, steps, before)
-        return benefit
+            if self.competing != known:
+                # Whoever has a new competitor must not be shown any more of it.
+                return None
+            # Who is silent would have everybody wait each time.
+            told &= set(replies)
+        return self.found(searches)
+
+    def found(self, searches: Mapping[int, Search]) -> BenefitGraph:
+        """Who would help whom, by what was answered; of whom nothing was heard, as before."""
+        heard = {self.names[who] for who, search in searches.items() if search.has_learned}
+        probed = {self.names[who] for who in searches}
+        edges = [edge for edge in self.benefit.edges if edge[0] not in probed or edge[1] not in heard]
+        for search in searches.values():
+            for a, b, value in search.benefits(self.settings.threshold):
+                edges.append((self.names[a], self.names[b], value))
+        return BenefitGraph(edges, participants=self.names)
 
     def collect_gradients(self, replies: Mapping[int, Answer]) -> set[int]:
         """Takes what participants have answered; says whose cannot be used."""
@@ -388,20 +439,32 @@ class _Coordination:
 
     def round(self, number: int) -> None:
         self.book.begin_round(number)
-        there = {who for who in self.carrier.present(self.needed) if who not in self.state.out}
+        there = self.carrier.present(self.needed, self.state.out) - set(self.state.out)
         self.welcome(number, there - set(self.state.samples) - self.silent)
+        self.change([])
+        self.book.begin_round(number)
         requests, given = self.mixtures(number, there - set(self.state.out))
         # Nothing is on its way that the ledger does not know.
+        self.at = number
         self.book.keep(self.state.to_bytes())
         answers = self.ask(requests)
+        before = self.state.fresh
         self.accept(answers, given)
-        self.silent -= self.fresh
         if len(self.fresh) < self.needed:
             # What came is on record, and the round is not done.
+            count, self.state.fresh = len(self.fresh), before
             self.book.keep(self.state.to_bytes())
-            raise self.too_few(len(self.fresh), "sent what can be used")
+            raise self.too_few(count, "sent what can be used")
+        self.silent -= {who for who in self.fresh if self.tries[who] < _ATTEMPTS}
         figures = {
-            self.names[who]: dict(answers[who].metrics) for who in answers if who in self.fresh
+            self.names[who]: {
+                # Other figures are those of the end.
+                (split, name): value
+                for (split, name), value in answers[who].metrics.items()
+                if split == "validation"
+            }
+            for who in answers
+            if who in self.fresh
         }
         self.history[number] = figures
         self.book.tell(self.figures(figures))
@@ -409,7 +472,7 @@ class _Coordination:
         self.book.keep(self.state.to_bytes())
         self.are_kept = False
         self.tell(f"round {number} of {self.settings.rounds}: {len(self.fresh)} models")
-        self.change(answers)
+        self.change([who for who, answer in answers.items() if answer.leaves])
 
     def keep_models(self) -> None:
         """Keeps everybody's last model, while participants are at work on the next.
@@ -467,17 +530,22 @@ class _Coordination:
         where that is kept."""
         needed = self.needed if at_least is None else at_least
         replies: dict[int, Answer | None] = {}
-        for _ in range(_ATTEMPTS):
-            silent = {who: one for who, one in requests.items() if who not in replies}
+        answers: dict[int, Answer] = {}
+        silent = dict(requests)
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                names = ", ".join(self.names[who] for who in silent)
+                self.tell(f"{len(answers)} of at least {needed} have answered; waiting for {names}")
+                self.carrier.present(needed, self.state.out)
             replies.update(self.carrier.ask(silent, self.keep_models))
             answers = {who: answer for who, answer in replies.items() if answer is not None}
-            missing = [self.names[who] for who in requests if who not in replies]
-            if len(answers) >= needed or not missing:
+            # What was made before somebody had a new competitor is not sent to it again.
+            new = self.hear(answers)
+            silent = {
+                who: one for who, one in silent.items() if who not in replies and who not in new
+            }
+            if len(answers) >= needed or len(answers) + len(silent) < needed:
                 break
-            self.tell(
-                f"{len(answers)} of at least {needed} have answered; waiting for "
-                f"{', '.join(missing)}"
-            )
         if len(answers) < needed:
             raise self.too_few(len(answers), "have answered")
         if keep:
@@ -533,41 +601,41 @@ class _Coordination:
         probe = Request("probe", 1, [self.start], steps=self.settings.probe_steps)
         answers = self.ask({who: probe for who in sorted(new)}, keep=False, at_least=0)
         # Whoever is silent is asked again once it has answered anything.
-        self.silent |= new - set(answers)
-        come = set(answers)
-        if not come:
+        self.tries.update(new)
+        self.silent |= new
+        if not answers:
             return
-        others = self.carrier.present() - new - set(self.state.out) - self.silent
+        others = self.carrier.present() & set(self.state.samples) - set(self.state.out)
         answers |= self.ask({who: probe for who in sorted(others)}, keep=False, at_least=0)
-        competing = self.declared(answers)
-        for who in come:
-            self.state.samples[who] = answers[who].samples
-            self.book.found(who, "with the participant", answers[who].samples)
-        if competing != self.competing:
-            self.book.begin_round(number - 1)
-            self.book.declare(competing._native)
-            self.competing = competing
         self.benefit = self.estimate(answers, f"mixture before round {number}", number)
-        self.replan(f"{', '.join(self.names[who] for who in sorted(come))} joined")
-        self.book.begin_round(number)
+        come = new & set(self.state.samples)
+        self.silent -= come
+        for who in sorted(come):
+            self.book.found(who, "with the participant", self.state.samples[who])
+        if come:
+            self.replan(f"{', '.join(self.names[who] for who in sorted(come))} joined")
 
-    def change(self, answers: Mapping[int, Answer]) -> None:
-        """Whoever leaves or declares a competition changes the plan."""
+    def change(self, leaving: Sequence[int]) -> None:
+        """Whoever leaves or has declared a competition changes the plan."""
         why = []
-        leaving = [who for who, answer in answers.items() if answer.leaves]
+        leaving = [who for who in leaving if who not in self.state.out]
         if leaving:
-            self.state.out += [who for who in leaving if who not in self.state.out]
+            self.state.out += leaving
             why.append(f"{', '.join(self.names[who] for who in leaving)} left")
-        competing = self.declared(answers)
-        if competing != self.competing:
-            new = [pair for pair in competing.reports if pair not in self.competing.reports]
-            self.book.declare(competing._native)
-            self.competing = competing
-            why.append(f"{', '.join(f'{a} now competes with {b}' for a, b in new)}")
+        known = set(self.state.planned)
+        new = [pair for pair in self.competing.reports if pair not in known]
+        if new:
+            why.append(", ".join(f"{a} now competes with {b}" for a, b in new))
         if why:
             self.replan("; ".join(why))
 
     def replan(self, why: str) -> None:
+        for who in self.late():
+            if who not in self.state.out:
+                # What a model carries no plan can undo: it goes no further.
+                why += f"; {self.too_late(who)}"
+                self.state.out.append(who)
+        past = self.past()
         options: dict[str, Any] = {
             "competing": self.competing,
             "benefit": self.benefit,
@@ -575,31 +643,31 @@ class _Coordination:
             "objective": self.settings.objective,
             "time_limit": self.settings.time_limit,
             "seed": self.settings.seed,
+            # What has flowed is in the past already.
+            "trained": False,
         }
-        plan = self.plan
-        gone = [self.names[who] for who in self.state.out if self.names[who] not in plan.left]
-        while True:
-            try:
-                with warnings.catch_warnings(record=True) as noted:
-                    warnings.simplefilter("always", FedCompetitorsWarning)
-                    plan = plan.leave(*gone, **options) if gone else plan.replan(**options)
-                for one in noted:
-                    self.tell(str(one.message))
-                break
-            except PastBreaksRule as broken:
-                # What a model carries no plan can undo: it goes no further.
-                for carrier in sorted({carrier for carrier, _ in broken.breaches}):
-                    who = self.names.index(carrier)
-                    why += f"; {self.too_late(who)}"
-                    gone.append(carrier)
-                    self.state.out.append(who)
-                    self.state.late.append(who)
+        gone = [self.names[who] for who in self.state.out if self.names[who] not in past.left]
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always", FedCompetitorsWarning)
+            plan = past.leave(*gone, **options) if gone else past.replan(**options)
+        for one in noted:
+            self.tell(str(one.message))
         self.follow(plan, why)
 
-    def rivals(self, who: int) -> list[int]:
-        """With whom a participant competes, by either one's account."""
-        name = self.names[who]
-        return [at for at, other in enumerate(self.names) if self.competing.competes(name, other)]
+    def past(self) -> Plan:
+        """The plan with what has really flowed, by the book, and not with all that could have."""
+        about = json.loads(self.plan.to_json())
+        about["provenance"] = [
+            {
+                "participant": name,
+                "carries": [self.names[a] for a in self.book.carries(who) if a != who],
+            }
+            for who, name in enumerate(self.names)
+            if len(self.book.carries(who)) > 1
+        ]
+        about.setdefault("left", [])
+        about.setdefault("competing", [list(pair) for pair in self.state.planned])
+        return Plan.from_json(json.dumps(about, ensure_ascii=False))
 
     def too_late(self, who: int) -> str:
         """What there is to say to somebody whose model carries a competitor's data."""
@@ -625,11 +693,10 @@ class _Coordination:
 
     def learned(self, who: int, carried: Sequence[int]) -> list[tuple[int, float]]:
         """From whom a participant has learned, with the part of each, of those it carries."""
-        has_taken = who in self.state.taken and who not in self.state.late
-        parts = self.parts(who) if has_taken else {who: 1.0}
+        parts = self.parts(who) if who in self.state.taken and len(carried) > 1 else {who: 1.0}
         return [(a, part) for a, part in parts.items() if a in carried]
 
-    def told(self, who: int, entry: int) -> str:
+    def told(self, who: int, entry: int | None, is_late: bool) -> str:
         """What a participant is told of the plan: what concerns it, and nothing from which it
         could read with whom others compete, or who has named it as a competitor."""
         name = self.names[who]
@@ -643,7 +710,7 @@ class _Coordination:
             elif name == one.path[-1] and (name, one.path[0]) in self.competing.reports:
                 why = f"you compete with {one.path[0]}: {' → '.join(one.path)}"
             refused.append({"from": one.helper, "why": why})
-        carried = self.book.provenance(entry)
+        carried = [] if entry is None else self.book.provenance(entry)
         everybody = range(len(self.names))
         about: dict[str, Any] = {
             "participant": name,
@@ -654,7 +721,7 @@ class _Coordination:
         }
         if self.strangers.get(who):
             about["unknown_competitors"] = sorted(self.strangers[who])
-        if who in self.state.late:
+        if is_late:
             # Whom it has not named itself it is not told of.
             carried = self.book.carries(who)
             known = [self.names[rival] for rival in self.rivals(who) if rival in carried]
@@ -665,36 +732,35 @@ class _Coordination:
         return json.dumps(about, indent=2, ensure_ascii=False)
 
     def end(self) -> Outcome:
-        for who in self.state.late:
-            # What it has now must not go anywhere, and it is not handed it once more.
+        late = self.late()
+        ends: dict[int, tuple[int | None, Parameters]] = {**self.kept}
+        for who in late:
+            # What it has now is not handed to it once more.
             clean = self.book.last_without(who, self.rivals(who))
-            self.kept.pop(who, None)
-            if clean is not None:
-                self.kept[who] = (clean[0], clean[2])
+            ends[who] = (clean[0], clean[2]) if clean is not None else (None, self.start)
         requests = {}
-        for who in sorted(self.carrier.present()):
-            if who in self.kept:
-                came_with, model = self.kept[who]
+        for who in sorted(self.carrier.present(self.needed, self.state.out) & set(ends)):
+            came_with, model = ends[who]
+            if came_with is not None:
                 self.book.deliver(who, "model", model, [came_with])
-                requests[who] = Request(
-                    "end",
-                    self.settings.rounds,
-                    [model],
-                    plan=self.told(who, came_with),
-                    replaces=who in self.state.late,
-                )
+            requests[who] = Request(
+                "end",
+                self.settings.rounds,
+                [model],
+                plan=self.told(who, came_with, who in late),
+                replaces=who in late,
+            )
         self.book.keep(self.state.to_bytes())
         answers = self.ask(requests)
-        before = {who: values for who, (_, values) in self.kept.items()}
-        self.accept(
-            {who: answer for who, answer in answers.items() if who not in self.state.late}, before
-        )
-        heard = self.fresh | set(self.state.late)
+        before = {who: values for who, (_, values) in ends.items()}
+        self.accept({who: answers[who] for who in answers if who not in late}, before)
+        ends |= {who: one for who, one in self.kept.items() if who not in late}
+        heard = self.fresh | set(late)
         figures = {self.names[who]: dict(answers[who].metrics) for who in answers if who in heard}
         models, carries = {}, {}
         final: list[tuple[Parameters, list[tuple[int, float]], int | None]] = []
         for who, name in enumerate(self.names):
-            entry, values = self.kept[who] if who in self.kept else (None, self.start)
+            entry, values = ends.get(who, (None, self.start))
             carried = self.book.provenance(entry) if entry is not None else []
             final.append((values, self.learned(who, carried), entry))
             models[name] = values

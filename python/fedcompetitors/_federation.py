@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
@@ -143,7 +143,7 @@ class _InProcess:
     def __init__(self, participants: Sequence[Participant]) -> None:
         self.participants = participants
 
-    def present(self, at_least: int = 0) -> set[int]:
+    def present(self, at_least: int = 0, without: Collection[int] = ()) -> set[int]:
         return set(range(len(self.participants)))
 
     def ask(

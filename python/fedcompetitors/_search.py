@@ -64,7 +64,9 @@ class Search:
         if answer.model is None:
             losses = np.array(answer.losses, float)
             if len(losses) == len(self.members) and np.isfinite(losses).all():
-                self.gains = np.maximum(0.0, 1.0 - losses[1:] / max(losses[0], 1e-30))
+                # Nobody can help by more than all, whatever losses somebody tells.
+                with np.errstate(over="ignore"):
+                    self.gains = np.clip(1.0 - losses[1:] / max(losses[0], 1e-30), 0.0, 1.0)
             return
         if not answer.losses:
             return
@@ -74,6 +76,11 @@ class Search:
             return
         self.asked.append((loss, np.array(slopes), self.weights))
         self.weights = self.best()
+
+    @property
+    def has_learned(self) -> bool:
+        """Was anything answered that can be used?"""
+        return bool(self.asked) or self.gains is not None
 
     def best(self) -> NDArray[np.float64]:
         """Where all that was answered so far says that the best mixture is.
@@ -104,6 +111,9 @@ class Search:
         return mean / total
 
     def benefits(self, threshold: float) -> list[tuple[int, int, float]]:
+        if not self.has_learned:
+            # Its weights are still the sample counts, which say nothing.
+            return []
         if self.gains is not None:
             values = self.gains
         else:

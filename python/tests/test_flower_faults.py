@@ -13,7 +13,7 @@ import fedcompetitors as fc
 import numpy as np
 import pytest
 from fedcompetitors import errors
-from learners import Linear
+from learners import Linear, Trainer, five
 
 pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==1.41.*'")
 
@@ -145,6 +145,8 @@ def test_garbage_of_everybody_ends_a_round_that_is_done_again(tmp_path: Path) ->
     again = FakeGrid(nodes())
     result = start(strategy(tmp_path / "run"), again, rounds=3)
     assert ("round", 2) in asked_of(again, 11) and ("round", 1) not in asked_of(again, 11)
+    # The models of the round before are mixed as they would have been.
+    assert any(said(m)["is-mixture"] for m in again.messages if said(m)["server-round"] == 2)
     # The rounds before the interruption are told, too.
     assert sorted(result.history) == [1, 2, 3] and set(result.history[1]) == set(NAMES)
     assert ("validation", "loss") in [key for key in result.outcome.history[1]["a"]]  # type: ignore[union-attr]
@@ -162,35 +164,165 @@ def test_an_answer_without_a_model_is_noted(tmp_path: Path) -> None:
     assert "e" not in result.history[2]
 
 
-def test_killed_between_a_declaration_and_its_plan(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Before round 2 nothing flows, and then d and e learn from each other.
+FRIENDS = {"a": ["c"], "d": ["b"], "c": ["e", "d"]}
+
+
+def declares(grid: FakeGrid, number: int, stage: str = "round") -> FakeGrid:
+    """From a message on, e competes with d."""
+
+    def declare(asked: int, message: Message) -> None:
+        if said(message)["server-round"] == number and said(message)["stage"] == stage:
+            grid.nodes[15].config["competitors"] = "d"
+
+    grid.nodes[15].fault = declare
+    return grid
+
+
+@pytest.mark.parametrize("where", ["replan", "weigh"])
+def test_killed_between_a_declaration_and_what_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    rivals = {"a": ["c"], "d": ["b"], "c": ["e", "d"]}
+    """Before the plan is made, and behind it before the state is kept."""
+    original = getattr(_Coordination, where)
 
-    def declares(grid: FakeGrid) -> FakeGrid:
-        def declare(asked: int, message: Message) -> None:
-            if said(message)["server-round"] == 2 and said(message)["stage"] == "round":
-                grid.nodes[15].config["competitors"] = "d"
-
-        grid.nodes[15].fault = declare
-        return grid
-
-    def killed(self: _Coordination, why: str) -> None:
-        raise KeyboardInterrupt
+    def killed(self: _Coordination, *rest: str) -> None:
+        if self.state.done == 2:
+            raise KeyboardInterrupt
+        original(self, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_Coordination, "replan", killed)
+        patch.setattr(_Coordination, where, killed)
         with pytest.raises(KeyboardInterrupt):
-            start(strategy(tmp_path / "run"), declares(FakeGrid(nodes(rivals))))
-    told: list[str] = []
-    again = FakeGrid(nodes({**rivals, "e": ["d"]}))
-    result = start(strategy(tmp_path / "run", tell=told.append), again)
-    assert any("declared before the interruption" in text for text in told)
-    assert result.plan is not None and set(result.plan.left) <= {"d", "e"} and result.plan.left
+            start(strategy(tmp_path / "run"), declares(FakeGrid(nodes(FRIENDS)), 2))
+    again = FakeGrid(nodes({**FRIENDS, "e": ["d"]}))
+    result = start(strategy(tmp_path / "run"), again)
+    assert result.plan is not None and result.plan.left == ("d", "e")
+    assert ("round", 3) in asked_of(again, 11) and ("round", 3) not in asked_of(again, 14)
+    assert result.outcome is not None and result.outcome.carries["d"] == ("d",)
     assert fc.audit(tmp_path / "run").is_clean
 
 
-def test_a_newcomer_whose_probe_is_lost_joins_later(tmp_path: Path) -> None:
+def test_a_declaration_before_anything_has_flowed_is_too_late_for_nobody(tmp_path: Path) -> None:
+    told: list[str] = []
+    grid = declares(FakeGrid(nodes(FRIENDS)), 1)
+    result = start(strategy(tmp_path / "run", tell=told.append), grid)
+    assert any("e now competes with d" in text for text in told)
+    assert not any("too late" in text for text in told)
+    assert result.plan is not None and result.plan.left == ()
+    assert ("round", 6) in asked_of(grid, 14) and ("round", 6) in asked_of(grid, 15)
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_a_declaration_is_heard_in_an_estimate(tmp_path: Path) -> None:
+    grid = declares(FakeGrid(nodes(FRIENDS)), 3, "weigh")
+    start(strategy(tmp_path / "run"), grid, rounds=2)
+    with sqlite3.connect(tmp_path / "run/run.sqlite") as database:
+        shown = database.execute(
+            "SELECT estimator, provenance FROM estimate_ledger JOIN estimates"
+            " ON estimates.id = estimate WHERE receiver = 4"
+        )
+        mixtures = [(estimator, json.loads(carried)) for estimator, carried in shown]
+    # It is begun anew without the other, and what was shown until then is on record.
+    before = [carried for estimator, carried in mixtures if estimator == "mixture, broken off 1"]
+    after = [carried for estimator, carried in mixtures if estimator == "mixture"]
+    assert len(before) == 2 and all(3 in carried for carried in before)
+    assert len(after) > 2 and all(3 not in carried for carried in after)
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_a_declaration_is_heard_in_a_round_that_does_not_count(tmp_path: Path) -> None:
+    grid = declares(FakeGrid(nodes(FRIENDS)), 2)
+    for at in (11, 12, 13, 14):
+        grid.nodes[at].fault = in_round(2, "missing")
+    with pytest.raises(errors.TooFewAnswers):
+        start(strategy(tmp_path / "run"), grid)
+    # Its node has forgotten by then, and the coordinator has not.
+    again = FakeGrid(nodes(FRIENDS))
+    result = start(strategy(tmp_path / "run"), again)
+    assert result.outcome is not None and ("e", "d") in result.outcome.competing.reports
+    assert result.plan is not None
+    assert "d" not in result.plan.helpers("e") and "e" not in result.plan.helpers("d")
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_who_leaves_and_declares_at_once_ends_without_the_competitors_data(tmp_path: Path) -> None:
+    grid = FakeGrid(nodes(FRIENDS))
+
+    def leaves(asked: int, message: Message) -> Fault | None:
+        def leave(content: RecordDict) -> None:
+            content["config"]["leaves"] = True  # type: ignore[index]
+            content["config"]["competitors"] = ["d"]  # type: ignore[index]
+
+        is_now = said(message)["stage"] == "round" and said(message)["server-round"] == 3
+        return leave if is_now else None
+
+    grid.nodes[15].fault = leaves
+    result = start(strategy(tmp_path / "run"), grid)
+    assert result.outcome is not None and "d" not in result.outcome.carries["e"]
+    assert ("round", 4) not in asked_of(grid, 15) and asked_of(grid, 15)[-1][0] == "end"
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_two_of_three_that_are_too_late_do_not_end_the_third_ones_run(tmp_path: Path) -> None:
+    names = ["d", "e", "a"]
+    grid = declares(FakeGrid(nodes({})), 2)
+    grid.nodes = {at: grid.nodes[at] for at in (14, 15, 11)}
+    binding = {name: f"{name} hospital" for name in names}
+    result = start(strategy(tmp_path / "run", participants=binding), grid, rounds=4)
+    assert result.plan is not None and set(result.plan.left) >= {"d", "e"}
+    assert set(result.metrics) == set(names)
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_too_late_where_no_other_model_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Coordination, "keep_models", lambda self: None)
+    grid, told = declares(FakeGrid(nodes(FRIENDS)), 2), list[str]()
+    result = start(strategy(tmp_path / "run", tell=told.append), grid)
+    assert any("no model without that is kept" in text for text in told)
+    # What is left is the common start.
+    assert not flat(result.models["e"]).any()
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_figures_of_the_end_do_not_come_before_it(tmp_path: Path) -> None:
+    def early(content: RecordDict) -> None:
+        content["metrics"]["test-loss"] = 0.0  # type: ignore[index]
+
+    grid = FakeGrid(nodes())
+    grid.nodes[15].fault = in_round(2, early)
+    result = start(strategy(tmp_path / "run"), grid, rounds=2)
+    assert result.metrics["e"]["test-loss"] != 0.0
+    assert "test-loss" not in result.history[2]["e"]
+
+
+def test_losses_that_nobody_can_have_do_not_end_the_run(tmp_path: Path) -> None:
+    def impossible(content: RecordDict) -> None:
+        metrics = content["metrics"]
+        for key in list(metrics):  # type: ignore[arg-type]
+            if key.startswith("loss-"):
+                metrics[key] = 0.0 if key == "loss-0" else -1e300  # type: ignore[index]
+
+    grid = FakeGrid(nodes(learners={name: Trainer(one) for name, one in five().items()}))
+    grid.nodes[15].fault = at_stage("weigh", impossible)
+    result = start(strategy(tmp_path / "run"), grid, rounds=1)
+    assert result.outcome is not None
+    assert max(value for _, _, value in result.outcome.benefit.edges) <= 1
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_what_the_strategy_says_itself_cannot_be_configured(tmp_path: Path) -> None:
+    model = ArrayRecord([np.zeros((5, 1), np.float32)])
+    with pytest.raises(errors.NotASetting, match="replaces"):
+        strategy(tmp_path / "run").start(
+            FakeGrid(nodes()), model, train_config=ConfigRecord({"replaces": True})
+        )
+
+
+@pytest.mark.parametrize("lost", ["missing", arrays_of([1.0, 2.0])])
+def test_a_newcomer_whose_probe_is_lost_or_refused_joins_later(tmp_path: Path, lost: Any) -> None:
     grid = FakeGrid(nodes())
     grid.nodes[12].online = False
 
@@ -199,9 +331,9 @@ def test_a_newcomer_whose_probe_is_lost_joins_later(tmp_path: Path) -> None:
             grid.nodes[12].online = True
 
     grid.nodes[11].fault = comes
-    lost = iter(["missing"])
+    once = iter([lost])
     grid.nodes[12].fault = lambda asked, message: (
-        next(lost, None) if said(message)["stage"] == "probe" else None
+        next(once, None) if said(message)["stage"] == "probe" else None
     )
     told: list[str] = []
     result = start(strategy(tmp_path / "run", tell=told.append), grid)

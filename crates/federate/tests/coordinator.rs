@@ -159,7 +159,7 @@ fn a_late_declaration_counts_from_the_next_round_on() {
     let folder = TempDir::new().expect("a folder");
     let mut book = begun(folder.path(), &[], &[(0, 1), (1, 0)]);
     round(&mut book, 1, &[(1, vec![0, 1]), (0, vec![0, 1])]).expect("they do not compete yet");
-    book.declare(competing(&[(0, 1)])).expect("declared");
+    book.declare(competing(&[(0, 1)]), 2).expect("declared");
     follow(&mut book, &[], "0 now competes with 1");
     round(&mut book, 2, &[]).expect("nothing flows");
     assert!(!finish(&mut book));
@@ -189,7 +189,7 @@ fn what_flows_after_a_late_declaration_is_refused() {
     let folder = TempDir::new().expect("a folder");
     let mut book = begun(folder.path(), &[], &[(0, 1)]);
     round(&mut book, 1, &[(1, vec![0, 1])]).expect("they do not compete yet");
-    book.declare(competing(&[(0, 2)])).expect("declared");
+    book.declare(competing(&[(0, 2)]), 2).expect("declared");
     // 1 carries 0's data since the first round.
     assert!(round(&mut book, 2, &[(2, vec![1])]).is_err());
 }
@@ -270,18 +270,38 @@ fn the_last_model_without_somebodys_data_is_kept() {
     assert_eq!([since(0), since(2), since(3)], [Some(2), Some(3), None]);
     let last = |others: &[usize]| {
         let found = book.last_without(1, others).expect("read").expect("one");
-        (found.1, found.2, book.provenance(found.0))
+        (found.1, found.2, book.provenance(found.0).expect("kept"))
     };
     assert_eq!(last(&[]), (4, vec![4.0, 1.0], vec![0, 1, 2]));
     assert_eq!(last(&[2, 3]), (3, vec![3.0, 1.0], vec![0, 1]));
     assert_eq!(last(&[0]), (2, vec![2.0, 1.0], vec![1]));
     assert_eq!(book.last_without(1, &[1]).expect("read"), None, "its own data is in all");
-    // It may go back to whom it is from, though the newer one may not.
-    book.declare(competing(&[(0, 1)])).expect("declared");
+    book.declare(competing(&[(0, 1)]), 5).expect("declared");
+    follow(&mut book, &[(2, 1)], "0 now competes with 1");
     book.begin_round(5);
     let (clean, _, values) = book.last_without(1, &[0]).expect("read").expect("one");
     book.deliver(1, Content::Model, &values, &[clean]).expect("allowed");
-    assert!(book.deliver(1, Content::Model, &[4.0, 1.0], &[stand.kept[1].entry()]).is_err());
+    // Everybody's model in the end carries what it carried when it came.
+    let models: Vec<Final<'_>> = stand
+        .kept
+        .iter()
+        .map(|one| {
+            let (entry, parameters) =
+                if one.from == 1 { (clean, &values) } else { (one.entry(), &one.values) };
+            Final { parameters, parts: vec![(one.from, 1.0)], entry: Some(entry) }
+        })
+        .collect();
+    let unknown = Final { parameters: &values, parts: Vec::new(), entry: Some(99) };
+    let tensors = [("weights".to_owned(), vec![2])];
+    assert!(book.finish(&[unknown], &tensors, Vec::new(), 1).is_err(), "nobody has sent that");
+    book.finish(&models, &tensors, Vec::new(), 1).expect("finished");
+    drop(book);
+    assert_eq!(findings(folder.path()), []);
+    let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
+    let provenance: String = database
+        .query_row("SELECT provenance FROM models WHERE participant = 1", [], |row| row.get(0))
+        .expect("a model");
+    assert_eq!(provenance, "[1]");
 }
 
 #[test]
@@ -308,6 +328,35 @@ fn numbers_that_were_changed_are_not_gone_on_with() {
     ));
     fs::write(&file, right).expect("written");
     assert!(Coordinator::resume(folder.path(), about()).expect("read").is_some());
+}
+
+/// Killed between an estimate and the plan that is made of it: it is made again, and of several
+/// the last one counts.
+#[test]
+fn an_estimate_may_be_made_again() {
+    let folder = TempDir::new().expect("a folder");
+    let sources = vec![("elsewhere".to_owned(), 10); COUNT];
+    let mut book =
+        Coordinator::begin(folder.path(), about(), competing(&[]), &sources).expect("begun");
+    let helps = |from: usize, value: f64| {
+        let mut benefit = BenefitGraph::builder(&Participants::numbered(COUNT));
+        benefit.add(from, 3, value).expect("a benefit");
+        benefit.build()
+    };
+    for value in [0.5, 0.25] {
+        book.begin_estimate();
+        book.end_estimate("mixture", &helps(0, value), 1, 1).expect("estimated");
+    }
+    let found = |folder: &Path| {
+        Coordinator::resume(folder, about()).expect("read").expect("a run").1.benefit
+    };
+    drop(book);
+    assert_eq!(found(folder.path()), Some(helps(0, 0.25)));
+    let mut book = Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
+    book.begin_estimate();
+    book.end_estimate("mixture before round 4", &helps(1, 0.75), 1, 4).expect("estimated");
+    drop(book);
+    assert_eq!(found(folder.path()), Some(helps(1, 0.75)));
 }
 
 /// Killed behind the files and before the database knew of them: they are gone when the run
@@ -423,7 +472,7 @@ proptest! {
             }
             if let Some((a, b)) = declared && a != b && !known.contains(&(a, b)) {
                 known.push((a, b));
-                book.declare(competing(&known)).expect("declared");
+                book.declare(competing(&known), at + 2).expect("declared");
             }
         }
         if !is_stopped {

@@ -152,7 +152,7 @@ impl Coordinator {
 
     /// Whose data something carries that was accepted and is kept.
     fn provenance(&self, py: Python<'_>, entry: u64) -> Result<Vec<usize>, Failure> {
-        self.with(py, |book| Ok(book.coordinator.provenance(entry)))
+        self.with(py, |book| Ok(book.coordinator.provenance(entry)?))
     }
 
     /// The round in which a participant was first handed what carries another one's data.
@@ -250,7 +250,7 @@ impl Coordinator {
     ) -> Result<(), Failure> {
         let benefit = &benefit.graph;
         self.with(py, |book| {
-            Ok(book.coordinator.end_estimate(label, benefit, gradients, before.max(1))?)
+            Ok(book.coordinator.end_estimate(label, benefit, gradients, before)?)
         })
     }
 
@@ -268,9 +268,14 @@ impl Coordinator {
         })
     }
 
-    fn declare(&self, py: Python<'_>, competing: PyRef<'_, CompetingGraph>) -> Result<(), Failure> {
+    fn declare(
+        &self,
+        py: Python<'_>,
+        competing: PyRef<'_, CompetingGraph>,
+        since: usize,
+    ) -> Result<(), Failure> {
         let competing = competing.graph.clone();
-        self.with(py, |book| Ok(book.coordinator.declare(competing)?))
+        self.with(py, |book| Ok(book.coordinator.declare(competing, since)?))
     }
 
     fn found(

@@ -3,7 +3,7 @@
 | record | what |
 |---|---|
 | ``arrays`` | models, each one as the arrays of the server's `initial_arrays` |
-| ``config`` | ``stage``, ``server-round``, ``is-mixture``, ``steps``; the participant's own account |
+| ``config`` | ``stage``, ``server-round`` and what else is in `OWN_KEYS`; the participant's own account |
 | ``metrics`` | ``num-examples``, ``loss-N``, and figures as ``validation-accuracy`` |
 """
 
@@ -27,7 +27,7 @@ SPLITS = ("training", "validation", "test")
 _MOST_SAMPLES = 2**53
 
 # What requests say by themselves; all else is the server's `train_config`.
-_OWN_KEYS = {"stage", "server-round", "is-mixture", "steps", "models", "plan", "replaces"}
+OWN_KEYS = {"stage", "server-round", "is-mixture", "steps", "models", "plan", "replaces"}
 
 Shapes = Sequence[tuple[str, list[int]]]
 
@@ -107,7 +107,7 @@ def request_record(
 def read_config(content: RecordDict) -> dict[str, Any]:
     """What the server's `train_config` says."""
     said = next(iter(content.config_records.values()))
-    return {key: value for key, value in said.items() if key not in _OWN_KEYS}
+    return {key: value for key, value in said.items() if key not in OWN_KEYS}
 
 
 def read_request(content: RecordDict) -> tuple[Request, list[tuple[str, list[int]]]]:

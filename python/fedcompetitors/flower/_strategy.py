@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import INFO, WARNING
@@ -33,6 +33,7 @@ from fedcompetitors._settings import Settings
 from fedcompetitors.errors import NotASetting, TooFewAnswers, UnknownNode
 from fedcompetitors.flower._keys import looks_like_key, plain_key
 from fedcompetitors.flower._messages import (
+    OWN_KEYS,
     Shapes,
     arrays,
     flat,
@@ -251,6 +252,12 @@ class FedCompetitors(FedAvg):
                 "a common model was to be evaluated, and there is none",
                 "leave `evaluate_config` and `evaluate_fn` out; participants evaluate their own",
             )
+        clash = sorted(OWN_KEYS & set(train_config or ()))
+        if clash:
+            raise NotASetting(
+                f"the strategy itself has something to say as `{clash[0]}`",
+                "give it another name in `train_config`",
+            )
         log(INFO, "Starting %s strategy:", type(self).__name__)
         self.summary()
         shapes = shapes_of(initial_arrays)
@@ -346,11 +353,11 @@ class _Carrier:
         # The node that each participant was last seen with.
         self.bound: dict[int, int] = {}
 
-    def wait_for(self, count: int, timeout: float) -> bool:
-        """Waits for so many; are they there?"""
+    def wait_for(self, count: int, timeout: float, without: Collection[int] = ()) -> bool:
+        """Waits for so many, without these; are they there?"""
         end = time.monotonic() + timeout
         told = time.monotonic()
-        while len(self.nodes()) + len(self.strangers()) < count:
+        while len(self.nodes().keys() - set(without)) + len(self.strangers()) < count:
             if time.monotonic() > end:
                 return False
             if time.monotonic() > told + 30:
@@ -403,10 +410,11 @@ class _Carrier:
             self.refused.add(node)
             log(WARNING, "node %d is refused: %s", node, why)
 
-    def present(self, at_least: int = 0) -> set[int]:
+    def present(self, at_least: int = 0, without: Collection[int] = ()) -> set[int]:
         self.listen()
         there = set(self.nodes())
-        if len(there) < at_least and self.wait_for(at_least, self.deadline):
+        is_few = len(there - set(without)) < at_least
+        if is_few and self.wait_for(at_least, self.deadline, without):
             self.listen()
             there = set(self.nodes())
         return there

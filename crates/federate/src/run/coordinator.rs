@@ -185,7 +185,7 @@ impl Coordinator {
         }
         let competing = store.who_competes()?;
         let is_complete = store.said("status")?.as_deref() != Some("running");
-        let benefit = store.estimate(competing.participants(), about.seed, &about.estimator)?;
+        let benefit = store.last_estimate(competing.participants(), about.seed)?;
         let mut stand = Stand {
             is_complete,
             benefit: benefit.map(|estimate| estimate.benefit),
@@ -362,7 +362,7 @@ impl Coordinator {
             (self.parcels, self.happened) = (parcels, happened);
         }
         let estimate = Estimate { benefit: benefit.clone(), gradients, before };
-        self.round = before - 1;
+        self.round = before.saturating_sub(1);
         self.store.add_estimate(self.about.seed, label, &estimate, &transfers)
     }
 
@@ -410,12 +410,12 @@ impl Coordinator {
         self.store.add_plan(id, NewPlan { round: self.round + 1, plan, why }, &new)
     }
 
-    /// Knows more competitions from the next round on.
+    /// Knows more competitions, by which everything is judged from this round on.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn declare(&mut self, competing: CompetingGraph) -> Result<(), RunError> {
-        self.store.declare(&competing, self.round + 1)?;
+    pub fn declare(&mut self, competing: CompetingGraph, since: usize) -> Result<(), RunError> {
+        self.store.declare(&competing, since)?;
         self.competing = competing;
         Ok(())
     }
@@ -523,9 +523,13 @@ impl Coordinator {
     }
 
     /// Whose data something carries that was accepted and is kept.
-    pub fn provenance(&self, entry: u64) -> Vec<usize> {
+    ///
+    /// # Errors
+    /// If nobody has sent it.
+    pub fn provenance(&self, entry: u64) -> Result<Vec<usize>, RunError> {
         let parcel = self.parcels.iter().find(|parcel| parcel.entry() == entry);
-        parcel.map(|parcel| bits::ones(parcel.carried()).collect()).unwrap_or_default()
+        let parcel = parcel.ok_or(FederateError::Checkpoint)?;
+        Ok(bits::ones(parcel.carried()).collect())
     }
 
     /// Notes figures of this round.
@@ -559,7 +563,8 @@ impl Coordinator {
         let mut stored = Vec::with_capacity(models.len());
         for (participant, model) in models.iter().enumerate() {
             let Final { parameters, parts, entry } = model;
-            let provenance = entry.map(|entry| self.provenance(entry)).unwrap_or_default();
+            let provenance = entry.map(|entry| self.provenance(entry)).transpose()?;
+            let provenance = provenance.unwrap_or_default();
             let hash = hex(&exchange::hash(parameters));
             let name = |who: usize| self.competing.participants().name(who).to_owned();
             let about = ModelFile {

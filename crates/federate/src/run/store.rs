@@ -34,7 +34,7 @@ pub use trainings::{
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 5;
+const VERSION: i32 = 6;
 
 const SCHEMA: &str = include_str!("schema.sql");
 

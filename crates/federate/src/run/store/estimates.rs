@@ -55,6 +55,24 @@ impl Store {
         Ok(Some(Estimate { benefit: benefit.build(), gradients, before }))
     }
 
+    /// What was found last with a seed, where it was asked for more than once.
+    pub fn last_estimate(
+        &self,
+        participants: &Participants,
+        seed: u64,
+    ) -> Result<Option<Estimate>, RunError> {
+        let last: Vec<String> = self.rows(
+            "SELECT estimator FROM estimates WHERE seed = ? AND gradients IS NOT NULL
+             ORDER BY before DESC, id DESC LIMIT 1",
+            [seed],
+            |row| row.get(0),
+        )?;
+        match last.first() {
+            Some(estimator) => self.estimate(participants, seed, estimator),
+            None => Ok(None),
+        }
+    }
+
     /// Keeps what an estimator has found, and what moved for that.
     pub fn add_estimate(
         &mut self,
@@ -102,7 +120,7 @@ impl Store {
     }
 }
 
-/// Begins an estimate anew: what moved in one that was stopped makes room.
+/// Begins an estimate anew: one that was stopped, or that nobody got to use, makes room.
 fn begin(
     transaction: &Transaction<'_>,
     seed: u64,
@@ -115,10 +133,12 @@ fn begin(
              (SELECT id FROM estimates WHERE seed = ? AND estimator = ?)",
         params![seed, estimator],
     )?;
-    transaction.execute(
-        "DELETE FROM estimates WHERE seed = ? AND estimator = ?",
-        params![seed, estimator],
-    )?;
+    for table in ["benefits", "estimates"] {
+        transaction.execute(
+            &format!("DELETE FROM {table} WHERE seed = ? AND estimator = ?"),
+            params![seed, estimator],
+        )?;
+    }
     transaction.execute(
         "INSERT INTO estimates (seed, estimator, gradients, entries) VALUES (?, ?, ?, ?)",
         params![seed, estimator, gradients, transfers.len()],
