@@ -14,9 +14,20 @@ pub fn best(list: &[f64]) -> f64 {
     list.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The middle one.
+/// The middle one; of an even number the mean of the two in the middle.
 pub fn middle(list: &[f64]) -> f64 {
     let mut sorted = list.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
+    f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_is_between_the_halves() {
+        assert!((middle(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-12);
+        assert!((middle(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-12);
+    }
 }

@@ -102,20 +102,27 @@ impl Page {
         }
         for speed in &self.speeds {
             text.push('\n');
-            header(text, &["", "ours", "peer's", "peer", "times faster", "best against best"]);
+            header(
+                text,
+                &["", "ours", "peer's", "peer", "times faster", "best against best", "in the mean"],
+            );
             for line in &speed.lines {
                 let Line { what, peer, ours, theirs } = line;
                 let (times, best) = line.times();
                 let [ours, theirs] = [ours, theirs].map(|side| time_text(middle(side)));
-                row(
-                    text,
-                    &[what, &ours, &theirs, peer, &format!("{times:.1}"), &format!("{best:.1}")],
-                );
+                let [times, best] = [times, best].map(|times| format!("{times:.1}"));
+                let (mean, error) = line.times_in_the_mean();
+                let error = error.map(|error| format!(" ± {error:.2}")).unwrap_or_default();
+                let mean = format!("{mean:.2}{error}");
+                row(text, &[what, &ours, &theirs, peer, &times, &best, &mean]);
             }
             let made = |key| speed.made.get(key).unwrap_or(NOT_RECORDED);
+            let images = speed.made.get("images");
+            let images = images.map(|images| format!(", {images} images")).unwrap_or_default();
             let _ = writeln!(
                 text,
-                "\nThe middle of all turns. `{}`: processor {}, threads {}, commit {}.",
+                "\nThe middle of all turns; the means' ratio with its standard error. `{}`: \
+                 processor {}, threads {}{images}, commit {}.",
                 speed.file,
                 made("processor"),
                 made("threads"),

@@ -43,6 +43,23 @@ impl Line {
     pub fn times(&self) -> (f64, f64) {
         (middle(&self.theirs) / middle(&self.ours), best(&self.theirs) / best(&self.ours))
     }
+
+    /// The same in the mean, with its standard error where turns were enough to have one.
+    pub fn times_in_the_mean(&self) -> (f64, Option<f64>) {
+        let ([ours, ours_error], [theirs, theirs_error]) = (mean(&self.ours), mean(&self.theirs));
+        let times = theirs / ours;
+        let error = times * (theirs_error / theirs).hypot(ours_error / ours);
+        (times, (self.ours.len() > 2 && self.theirs.len() > 2).then_some(error))
+    }
+}
+
+/// The mean and its standard error.
+#[expect(clippy::cast_precision_loss, reason = "nobody has so many turns")]
+fn mean(seconds: &[f64]) -> [f64; 2] {
+    let count = seconds.len() as f64;
+    let mean = seconds.iter().sum::<f64>() / count;
+    let squares: f64 = seconds.iter().map(|one| (one - mean).powi(2)).sum();
+    [mean, (squares / (count - 1.0) / count).sqrt()]
 }
 
 /// Of every file name the newest, by name.
@@ -123,6 +140,21 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn the_mean_has_its_error() {
+        let line = |ours: &[f64], theirs: &[f64]| Line {
+            what: "step".into(),
+            peer: "PyTorch".into(),
+            ours: ours.to_vec(),
+            theirs: theirs.to_vec(),
+        };
+        let (times, error) = line(&[1.0, 2.0, 3.0], &[4.0, 4.0, 4.0]).times_in_the_mean();
+        assert!((times - 2.0).abs() < 1e-12);
+        // The error of ours is 1/√3 of 2.
+        assert!((error.expect("enough turns") - 2.0 / 12_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(line(&[1.0, 2.0], &[3.0, 3.0, 3.0]).times_in_the_mean(), (2.0, None));
+    }
 
     #[test]
     fn the_newest_times_of_both_sides() {
