@@ -157,23 +157,18 @@ class _Coordination(Desk):
         """Who would help whom: of what mixture of probes does validation data like most?"""
         self.tell("finds out who would help whom")
         steps = self.settings.probe_steps + self.settings.search_rounds
-        broken = 0
-        while (benefit := self.try_estimate(answers)) is None:
+        while (benefit := self.try_estimate(answers, label)) is None:
             # What was shown until then stays on record, and is judged by what was known then.
-            broken += 1
-            nothing = BenefitGraph([], participants=self.names)
-            self.book.end_estimate(
-                f"{label}, broken off {broken}", nothing._native, steps, self.at
-            )
-        self.book.end_estimate(label, benefit._native, steps, before)
+            self.book.end_estimate(self.benefit._native, steps, self.state.at)
+        self.book.end_estimate(benefit._native, steps, before)
         return benefit
 
-    def try_estimate(self, answers: Mapping[int, Answer]) -> BenefitGraph | None:
+    def try_estimate(self, answers: Mapping[int, Answer], label: str) -> BenefitGraph | None:
         """The same; nothing, if somebody has declared a competition meanwhile."""
         count, known = len(self.names), self.competing
         # The book sets the training aside, and what is to be kept of it.
         self.keep_models()
-        self.book.begin_estimate()
+        self.book.begin_estimate(label)
         self.book.begin_round(1)
         models = {who: answer.model for who, answer in answers.items() if answer.model is not None}
         entries = self.book.collect(
@@ -201,12 +196,13 @@ class _Coordination(Desk):
                 who: search.request(step + 2, self.book, who in told)
                 for who, search in asked.items()
             }
+            self.book.keep_estimate(self.state.at)
             replies = self.ask(requests, keep=False, at_least=0)
             refused = self.collect_gradients(replies)
             for who, answer in replies.items():
                 if who not in refused:
                     searches[who].learn(answer)
-            if self.competing != known:
+            if self.competing.pairs != known.pairs:
                 # Whoever has a new competitor must not be shown any more of it.
                 return None
             # Who is silent would have everybody wait each time.
@@ -269,14 +265,15 @@ class _Coordination(Desk):
     # Rounds
 
     def round(self, number: int) -> None:
-        self.book.begin_round(number)
+        # A plan that is made now is that of this round.
+        self.book.begin_round(number - 1)
         there = self.carrier.present(self.needed, self.state.out) - set(self.state.out)
         self.welcome(number, there - set(self.state.samples) - self.silent)
         self.change([])
         self.book.begin_round(number)
         requests, given = self.mixtures(number, there - set(self.state.out))
         # Nothing is on its way that the ledger does not know.
-        self.at = number
+        self.state.at = number
         self.book.keep(self.state.to_bytes())
         answers = self.ask(requests)
         before = self.state.fresh
@@ -484,6 +481,10 @@ class _Coordination(Desk):
         return json.dumps(about, indent=2, ensure_ascii=False)
 
     def end(self) -> Outcome:
+        # What was declared before an interruption; what is declared with the last answers has
+        # nothing left to change.
+        self.change([])
+        certificate = verify(self.competing, self.plan)
         late = self.late()
         ends: dict[int, tuple[int | None, Parameters]] = {**self.kept}
         for who in late:
@@ -528,7 +529,7 @@ class _Coordination(Desk):
             metrics=figures,
             history=self.history,
             plan=self.plan,
-            certificate=verify(self.competing, self.plan),
+            certificate=certificate,
             competing=self.competing,
             benefit=self.benefit,
             carries=carries,

@@ -46,6 +46,8 @@ class _State:
     """What the coordinator must know again after an interruption."""
 
     done: int = 0
+    # The last round in which mixtures went out.
+    at: int = 0
     samples: dict[int, int] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
     # Who gets and gives nothing more.
@@ -93,8 +95,6 @@ class Desk:
         self.benefit = BenefitGraph([], participants=self.names)
         # For whoever has collaborators the part of each in its mixtures.
         self.weights: dict[int, dict[int, float]] = {}
-        # The last round in which mixtures went out.
-        self.at = 0
         # Who is new, was asked for a probe and has not answered anything since; and how often.
         self.silent: set[int] = set()
         self.tries: Counter[int] = Counter()
@@ -115,7 +115,7 @@ class Desk:
 
     def recall(self, book: _native.Coordinator) -> str | None:
         """Goes on where a book ends; gives its plan, if there was one by then."""
-        self.at, state, plan, benefit, is_complete = book.stand()
+        _, state, plan, benefit, is_complete = book.stand()
         if is_complete:
             raise RunExists(
                 f"the run in {self.run_dir} is complete", "choose another `run_dir` for a new one"
@@ -147,7 +147,8 @@ class Desk:
     @property
     def needed(self) -> int:
         """How many must have answered."""
-        return min(self.settings.min_participants, len(self.names) - len(self.state.out))
+        known = set(self.state.samples) or set(range(len(self.names)))
+        return min(self.settings.min_participants, len(known - set(self.state.out)))
 
     def late(self) -> list[int]:
         """Whose model carries a competitor's data, as that was declared too late."""
@@ -175,7 +176,7 @@ class Desk:
         if new:
             self.competing = CompetingGraph(reports, participants=self.names)
             if self.opened is not None:
-                self.opened.declare(self.competing._native, self.at + 1)
+                self.opened.declare(self.competing._native, self.state.at + 1)
         return {self.names.index(name) for pair in new for name in pair}
 
     def puzzle(self, who: int, rival: str) -> None:
@@ -216,10 +217,12 @@ class Desk:
                 self.carrier.present(needed, self.state.out)
             replies.update(self.carrier.ask(silent, self.keep_models))
             answers = {who: answer for who, answer in replies.items() if answer is not None}
-            # What was made before somebody had a new competitor is not sent to it again.
             new = self.hear(answers)
             silent = {
-                who: one for who, one in silent.items() if who not in replies and who not in new
+                who: one
+                for who, one in silent.items()
+                # What was made before somebody had a new competitor is not sent to it again.
+                if who not in replies and (who not in new or one.stage == "probe")
             }
             if len(answers) >= needed or len(answers) + len(silent) < needed:
                 break

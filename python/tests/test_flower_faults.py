@@ -112,11 +112,14 @@ def test_the_ledger_knows_every_model_that_went_to_a_participant(tmp_path: Path)
     grid.nodes[13].fault = in_round(2, "missing")
     start(strategy(tmp_path / "run"), grid)
     with sqlite3.connect(tmp_path / "run/run.sqlite") as database:
-        rows = database.execute("SELECT receiver, round, hash FROM ledger WHERE receiver >= 0")
-        known = Counter(rows)
+        known: Counter[tuple[int, int, str]] = Counter()
+        for ledger in ("ledger", "estimate_ledger"):
+            known.update(
+                database.execute(f"SELECT receiver, round, hash FROM {ledger} WHERE receiver >= 0")
+            )
     sent: Counter[tuple[int, int, str]] = Counter()
     for message in grid.messages:
-        if said(message)["stage"] in ("round", "end"):
+        if said(message)["stage"] != "probe":
             numbers = flat(message.content["arrays"])  # type: ignore[arg-type]
             if numbers.any():
                 hash_ = hashlib.sha256(numbers.tobytes()).hexdigest()
@@ -224,10 +227,56 @@ def test_a_declaration_is_heard_in_an_estimate(tmp_path: Path) -> None:
         )
         mixtures = [(estimator, json.loads(carried)) for estimator, carried in shown]
     # It is begun anew without the other, and what was shown until then is on record.
-    before = [carried for estimator, carried in mixtures if estimator == "mixture, broken off 1"]
+    before = [carried for estimator, carried in mixtures if estimator == "mixture, earlier 1"]
     after = [carried for estimator, carried in mixtures if estimator == "mixture"]
     assert len(before) == 2 and all(3 in carried for carried in before)
     assert len(after) > 2 and all(3 not in carried for carried in after)
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_a_declaration_with_the_last_answers_has_nothing_left_to_change(tmp_path: Path) -> None:
+    grid = declares(FakeGrid(nodes(FRIENDS)), 2, "end")
+    result = start(strategy(tmp_path / "run"), grid, rounds=2)
+    assert result.outcome is not None and ("e", "d") in result.outcome.competing.reports
+    assert result.certificate is not None and set(result.metrics) == set(NAMES)
+    assert fc.audit(tmp_path / "run").is_clean
+
+
+def test_a_run_may_be_audited_between_a_declaration_and_its_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    original = _Coordination.replan
+
+    def audited(self: _Coordination, why: str) -> None:
+        found.append(fc.audit(tmp_path / "run"))
+        original(self, why)
+
+    monkeypatch.setattr(_Coordination, "replan", audited)
+    start(strategy(tmp_path / "run"), declares(FakeGrid(nodes(FRIENDS)), 2))
+    assert [audit.findings for audit in found] == [()]
+
+
+def test_killed_in_an_estimate_nothing_that_was_shown_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(FakeGrid):
+        def pull_messages(self, message_ids: Any) -> Any:
+            if ("weigh", 4) in asked_of(self, 11):
+                raise KeyboardInterrupt
+            return super().pull_messages(message_ids)
+
+    with pytest.raises(KeyboardInterrupt):
+        start(strategy(tmp_path / "run"), Killed(nodes()))
+    start(strategy(tmp_path / "run"), FakeGrid(nodes()), rounds=6)
+    with sqlite3.connect(tmp_path / "run/run.sqlite") as database:
+        rows = database.execute(
+            "SELECT estimator, count(*) FROM estimate_ledger JOIN estimates"
+            " ON estimates.id = estimate WHERE receiver >= 0 GROUP BY estimator ORDER BY estimator"
+        )
+        shown = dict(rows)
+    assert set(shown) == {"mixture", "mixture, earlier 1"}
+    assert shown["mixture, earlier 1"] == 3 * len(NAMES)
     assert fc.audit(tmp_path / "run").is_clean
 
 
@@ -294,8 +343,8 @@ def test_figures_of_the_end_do_not_come_before_it(tmp_path: Path) -> None:
     grid = FakeGrid(nodes())
     grid.nodes[15].fault = in_round(2, early)
     result = start(strategy(tmp_path / "run"), grid, rounds=2)
-    assert result.metrics["e"]["test-loss"] != 0.0
     assert "test-loss" not in result.history[2]["e"]
+    assert fc.audit(tmp_path / "run").status == "complete"
 
 
 def test_losses_that_nobody_can_have_do_not_end_the_run(tmp_path: Path) -> None:

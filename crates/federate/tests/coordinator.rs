@@ -60,8 +60,8 @@ fn follow(book: &mut Coordinator, edges: &[(usize, usize)], why: &str) {
 fn begun(folder: &Path, pairs: &[(usize, usize)], edges: &[(usize, usize)]) -> Coordinator {
     let sources = vec![("elsewhere".to_owned(), 10); COUNT];
     let mut book = Coordinator::begin(folder, about(), competing(pairs), &sources).expect("begun");
-    book.begin_estimate();
-    book.end_estimate("mixture", &nothing_helps(), 1, 1).expect("estimated");
+    book.begin_estimate("mixture").expect("begun");
+    book.end_estimate(&nothing_helps(), 1, 1).expect("estimated");
     follow(&mut book, edges, "the first plan");
     book
 }
@@ -167,7 +167,7 @@ fn a_late_declaration_counts_from_the_next_round_on() {
     assert_eq!(findings(folder.path()), []);
     let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
     let plans: Vec<(u64, String)> = database
-        .prepare("SELECT round, why FROM plans ORDER BY round")
+        .prepare("SELECT round, why FROM plans ORDER BY id")
         .and_then(|mut all| all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
         .expect("plans");
     assert_eq!(plans, [(1, "the first plan".into()), (2, "0 now competes with 1".into())]);
@@ -344,8 +344,8 @@ fn an_estimate_may_be_made_again() {
         benefit.build()
     };
     for value in [0.5, 0.25] {
-        book.begin_estimate();
-        book.end_estimate("mixture", &helps(0, value), 1, 1).expect("estimated");
+        book.begin_estimate("mixture").expect("begun");
+        book.end_estimate(&helps(0, value), 1, 1).expect("estimated");
     }
     let found = |folder: &Path| {
         Coordinator::resume(folder, about()).expect("read").expect("a run").1.benefit
@@ -353,10 +353,34 @@ fn an_estimate_may_be_made_again() {
     drop(book);
     assert_eq!(found(folder.path()), Some(helps(0, 0.25)));
     let mut book = Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
-    book.begin_estimate();
-    book.end_estimate("mixture before round 4", &helps(1, 0.75), 1, 4).expect("estimated");
+    book.begin_estimate("mixture before round 4").expect("begun");
+    book.end_estimate(&helps(1, 0.75), 1, 4).expect("estimated");
+    // One that is interrupted does not count, and what it has shown is on record.
+    book.begin_estimate("mixture before round 4").expect("begun");
+    book.begin_round(1);
+    let offers = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
+    let entries = book.collect(Content::Model, 2, &offers).expect("taken");
+    let made_of = [0, 1].map(|who: usize| entries[who].expect("accepted"));
+    book.deliver(1, Content::Model, &[1.0, 2.0], &made_of).expect("allowed");
+    book.keep_estimate(3).expect("kept");
     drop(book);
     assert_eq!(found(folder.path()), Some(helps(1, 0.75)));
+    let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
+    let told: Vec<(String, u64, u64)> = database
+        .prepare("SELECT estimator, entries, before FROM estimates ORDER BY id")
+        .and_then(|mut all| {
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        })
+        .expect("estimates");
+    let told: Vec<_> = told.iter().map(|(label, entries, at)| (&**label, *entries, *at)).collect();
+    let again = "mixture before round 4";
+    let expected = [("mixture, earlier 1", 0, 1), ("mixture", 0, 1)];
+    assert_eq!(told[..2], expected);
+    assert_eq!(
+        told[2..],
+        [("mixture before round 4, earlier 3", 0, 4), (again, COUNT as u64 + 1, 3)]
+    );
+    assert_eq!(findings(folder.path()), []);
 }
 
 /// Killed behind the files and before the database knew of them: they are gone when the run

@@ -233,25 +233,24 @@ impl Coordinator {
     }
 
     /// Sets a training aside for an estimate in between.
-    fn begin_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
-        self.with(py, |book| {
-            book.coordinator.begin_estimate();
-            Ok(())
-        })
+    fn begin_estimate(&self, py: Python<'_>, label: &str) -> Result<(), Failure> {
+        self.with(py, |book| Ok(book.coordinator.begin_estimate(label)?))
+    }
+
+    /// Keeps what has moved in the estimate so far.
+    fn keep_estimate(&self, py: Python<'_>, known: usize) -> Result<(), Failure> {
+        self.with(py, |book| Ok(book.coordinator.keep_estimate(known)?))
     }
 
     fn end_estimate(
         &self,
         py: Python<'_>,
-        label: &str,
         benefit: PyRef<'_, BenefitGraph>,
         gradients: u64,
         before: usize,
     ) -> Result<(), Failure> {
         let benefit = &benefit.graph;
-        self.with(py, |book| {
-            Ok(book.coordinator.end_estimate(label, benefit, gradients, before)?)
-        })
+        self.with(py, |book| Ok(book.coordinator.end_estimate(benefit, gradients, before)?))
     }
 
     fn follow(

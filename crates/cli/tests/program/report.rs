@@ -273,8 +273,8 @@ fn a_run_without_local_says_why_there_is_no_gain() {
     let sources = ["at home", "at home", "at home"].map(|source| (source.to_owned(), 10));
     let folder = desk.path("run");
     let mut book = Coordinator::begin(&folder, about, competing.build(), &sources).expect("begun");
-    book.begin_estimate();
-    book.end_estimate("mixture", &benefit, 1, 1).expect("kept");
+    book.begin_estimate("mixture").expect("begun");
+    book.end_estimate(&benefit, 1, 1).expect("kept");
     let plan = |usage: &str, welfare: f64| {
         format!(
             "{{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"optimal\", \

@@ -317,12 +317,13 @@ impl<'a> Replay<'a> {
             [training],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        self.plan(&edges, u64::MAX);
         let plans: Vec<(u64, String)> = self.store.rows(
-            "SELECT round, plan FROM plans WHERE training = ? ORDER BY round",
+            "SELECT round, plan FROM plans WHERE training = ? ORDER BY id",
             [training],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
+        // What was declared behind the last plan nothing has followed yet.
+        self.plan(&edges, plans.last().map_or(u64::MAX, |(round, _)| *round));
         let numbers: BTreeMap<&str, usize> =
             self.names.iter().map(|(&number, name)| (&**name, number)).collect();
         for (round, plan) in plans {

@@ -265,8 +265,8 @@ impl Coordinator {
         if self.training.is_some() && self.aside.is_none() {
             self.store.stop(&Stop { seed, method: self.method(), round, message }, &happened)?;
         } else {
-            let estimator = &self.about.estimator;
-            self.store.stop_estimate(seed, estimator, (round, &message), &happened.transfers)?;
+            let label = self.aside.as_ref().map_or(&self.about.estimator, |aside| &aside.label);
+            self.store.stop_estimate(seed, label, (round, &message), &happened.transfers)?;
         }
         Ok(error.into())
     }
@@ -333,14 +333,33 @@ impl Coordinator {
     /// Begins an estimate, which has a ledger of its own: everybody carries its own data and
     /// nothing else, as everybody trains a new model alone. A training that is on its way is
     /// set aside.
-    pub fn begin_estimate(&mut self) {
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin_estimate(&mut self, label: &str) -> Result<(), RunError> {
+        self.store.set_aside(self.about.seed, label)?;
         let fresh = Exchange::new(&self.competing).save();
         self.aside = Some(Aside {
+            label: label.to_owned(),
             memory: std::mem::replace(&mut self.memory, fresh),
             carried: std::mem::replace(&mut self.carried, own(&self.competing)),
             parcels: std::mem::take(&mut self.parcels),
             happened: std::mem::take(&mut self.happened),
         });
+        Ok(())
+    }
+
+    /// Keeps what has moved in the estimate so far. To be called before anything goes to a
+    /// participant, so that nothing is on its way that the ledger does not know. It is judged by
+    /// what was known in a round of the training.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep_estimate(&mut self, known: usize) -> Result<(), RunError> {
+        let Some(Aside { label, .. }) = &self.aside else {
+            return Ok(());
+        };
+        self.store.keep_estimate(self.about.seed, label, known, &self.happened.transfers)
     }
 
     /// Ends the estimate, which was made before a round of the training: its models are thrown
@@ -350,20 +369,19 @@ impl Coordinator {
     /// If it cannot be written.
     pub fn end_estimate(
         &mut self,
-        label: &str,
         benefit: &BenefitGraph,
         gradients: u64,
         before: usize,
     ) -> Result<(), RunError> {
+        let Some(Aside { label, memory, carried, parcels, happened }) = self.aside.take() else {
+            return Err(FederateError::Checkpoint.into());
+        };
+        (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
         // Who was missing then is missing in the rounds that follow, which say so.
-        let Happened { transfers, .. } = std::mem::take(&mut self.happened);
-        if let Some(Aside { memory, carried, parcels, happened }) = self.aside.take() {
-            (self.memory, self.carried) = (memory, carried);
-            (self.parcels, self.happened) = (parcels, happened);
-        }
+        let Happened { transfers, .. } = std::mem::replace(&mut self.happened, happened);
         let estimate = Estimate { benefit: benefit.clone(), gradients, before };
         self.round = before.saturating_sub(1);
-        self.store.add_estimate(self.about.seed, label, &estimate, &transfers)
+        self.store.add_estimate(self.about.seed, &label, &estimate, &transfers)
     }
 
     /// Follows a plan from the next round on: the text of its file and of its certificate, and
@@ -606,6 +624,8 @@ impl Coordinator {
 /// What a training had at the door when it was set aside.
 #[derive(Debug)]
 struct Aside {
+    /// What the estimate is called.
+    label: String,
     memory: Vec<u8>,
     carried: Vec<Vec<u64>>,
     parcels: Vec<Parcel>,

@@ -66,7 +66,7 @@ const TABLES: [(&str, &str); 14] = [
     (
         "plans.csv",
         "SELECT seed, method, round, why, plan, plans.certificate FROM plans
-         JOIN trainings ON trainings.id = training ORDER BY training, round",
+         JOIN trainings ON trainings.id = training ORDER BY training, plans.id",
     ),
     (
         "refusals.csv",

@@ -213,7 +213,7 @@ fn plans(store: &Store, first: &First, names: &[&str]) -> Result<Vec<PlanStep>, 
     let numbers: BTreeMap<&str, usize> =
         names.iter().enumerate().map(|(number, &name)| (name, number)).collect();
     let steps: Vec<(u64, String, String)> = store.rows(
-        "SELECT round, why, plan FROM plans WHERE training = ? ORDER BY round",
+        "SELECT round, why, plan FROM plans WHERE training = ? ORDER BY id",
         [first.id],
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;

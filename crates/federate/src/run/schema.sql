@@ -39,7 +39,7 @@ CREATE TABLE estimates (
     id INTEGER PRIMARY KEY,
     seed INTEGER NOT NULL,
     estimator TEXT NOT NULL,
-    gradients INTEGER,              -- what it cost each participant; NULL if the guard stopped it
+    gradients INTEGER,              -- what it cost each participant; NULL if it was not finished
     entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger
     before INTEGER NOT NULL DEFAULT 1, -- the first round of a training that knew of it
     UNIQUE (seed, estimator)
@@ -83,13 +83,13 @@ CREATE TABLE usage (
 
 -- The plans of a training whose plan changes, the first one included. `usage` is the last one.
 CREATE TABLE plans (
+    id INTEGER PRIMARY KEY,         -- the last one counts
     training INTEGER NOT NULL REFERENCES trainings,
     round INTEGER NOT NULL,         -- the first round that follows it
     plan TEXT NOT NULL,             -- JSON, as `select --out` writes it
     certificate TEXT NOT NULL,      -- JSON
-    why TEXT NOT NULL,              -- in words
-    PRIMARY KEY (training, round)
-) STRICT, WITHOUT ROWID;
+    why TEXT NOT NULL               -- in words
+) STRICT;
 
 -- A useful edge that the plan does not have, and why.
 CREATE TABLE refusals (

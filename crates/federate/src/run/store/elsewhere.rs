@@ -50,7 +50,8 @@ impl Store {
     ) -> Result<(), RunError> {
         self.change(|transaction| {
             transaction.execute(
-                "INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO plans (training, round, plan, certificate, why)
+                 VALUES (?, ?, ?, ?, ?)",
                 params![training, round, plan, new.certificate, why],
             )?;
             for table in ["usage", "refusals"] {
@@ -88,7 +89,7 @@ impl Store {
     /// The text of the last plan of a training.
     pub fn last_plan(&self, training: i64) -> Result<Option<String>, RunError> {
         let plans = self.rows(
-            "SELECT plan FROM plans WHERE training = ? ORDER BY round DESC LIMIT 1",
+            "SELECT plan FROM plans WHERE training = ? ORDER BY id DESC LIMIT 1",
             [training],
             |row| row.get(0),
         )?;

@@ -101,6 +101,41 @@ impl Store {
         })
     }
 
+    /// What an earlier estimate of this name has shown stays on record, under another one.
+    pub fn set_aside(&mut self, seed: u64, estimator: &str) -> Result<(), RunError> {
+        self.change(|transaction| {
+            for table in ["benefits", "estimates"] {
+                transaction.execute(
+                    &format!(
+                        "UPDATE {table} SET estimator = ?2 || ', earlier ' ||
+                             (SELECT id FROM estimates WHERE seed = ?1 AND estimator = ?2)
+                         WHERE seed = ?1 AND estimator = ?2"
+                    ),
+                    params![seed, estimator],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps what has moved in an estimate that is not finished.
+    pub fn keep_estimate(
+        &mut self,
+        seed: u64,
+        estimator: &str,
+        before: usize,
+        transfers: &[Transfer],
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            begin(transaction, seed, estimator, None, transfers)?;
+            transaction.execute(
+                "UPDATE estimates SET before = ? WHERE seed = ? AND estimator = ?",
+                params![before, seed, estimator],
+            )
+        })?;
+        Ok(())
+    }
+
     /// Says that the guard has stopped an estimate, and keeps what had moved until then.
     pub fn stop_estimate(
         &mut self,
@@ -120,7 +155,7 @@ impl Store {
     }
 }
 
-/// Begins an estimate anew: one that was stopped, or that nobody got to use, makes room.
+/// Begins an estimate anew: what is kept of one that was stopped, or is not finished, makes room.
 fn begin(
     transaction: &Transaction<'_>,
     seed: u64,

@@ -302,7 +302,14 @@ pub struct Happened {
 
 impl Happened {
     fn insert(&self, transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
-        make_room(transaction, training, self.transfers.first())?;
+        make_room(transaction, training)?;
+        if let Some(first) = self.transfers.first() {
+            // What had moved behind the last checkpoint when the guard stopped it.
+            transaction.execute(
+                "DELETE FROM ledger WHERE training = ? AND entry >= ?",
+                params![training, first.entry],
+            )?;
+        }
         let mut insert =
             transaction.prepare_cached("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)")?;
         for figure in &self.figures {
@@ -353,31 +360,20 @@ pub fn enter(
 }
 
 /// The rounds that were kept as the guard stopped them are done again, and make room for what
-/// happens now: its first entry in the ledger is given.
-fn make_room(
-    transaction: &Transaction<'_>,
-    training: i64,
-    first: Option<&Transfer>,
-) -> rusqlite::Result<()> {
+/// happens now.
+fn make_room(transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
     let was_stopped: bool = transaction.query_row(
         "SELECT EXISTS (SELECT 1 FROM stops JOIN trainings USING (seed, method) WHERE id = ?)",
         [training],
         |row| row.get(0),
     )?;
     if was_stopped {
-        for table in ["metrics", "ledger", "incidents"] {
+        for table in ["metrics", "incidents"] {
             let beyond = format!(
                 "DELETE FROM {table} WHERE training = ?1
                  AND round > ifnull((SELECT round FROM checkpoints WHERE training = ?1), 0)"
             );
             transaction.execute(&beyond, [training])?;
-        }
-        if let Some(first) = first {
-            // Of a round that a checkpoint is in the midst of, what came behind that.
-            transaction.execute(
-                "DELETE FROM ledger WHERE training = ? AND entry >= ?",
-                params![training, first.entry],
-            )?;
         }
     }
     Ok(())

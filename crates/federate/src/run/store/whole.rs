@@ -14,7 +14,7 @@ const TRAINING: [&str; 10] = [
      FROM trainings WHERE id = ?1",
     "SELECT id, name FROM participants WHERE ?1 IS NOT NULL ORDER BY id",
     "SELECT helper, helped FROM usage WHERE training = ?1 ORDER BY helper, helped",
-    "SELECT round, plan, certificate, why FROM plans WHERE training = ?1 ORDER BY round",
+    "SELECT round, plan, certificate, why FROM plans WHERE training = ?1 ORDER BY id",
     "SELECT helper, helped, reason FROM refusals WHERE training = ?1 ORDER BY helper, helped",
     "SELECT source, statement, pairs FROM flows WHERE training = ?1 ORDER BY source",
     "SELECT participant, round, split, metric, value FROM metrics WHERE training = ?1
