@@ -159,7 +159,7 @@ class _Coordination(Desk):
         steps = self.settings.probe_steps + self.settings.search_rounds
         while (benefit := self.try_estimate(answers, label)) is None:
             # What was shown until then stays on record, and is judged by what was known then.
-            self.book.end_estimate(self.benefit._native, steps, self.state.at)
+            self.book.break_off_estimate()
         self.book.end_estimate(benefit._native, steps, before)
         return benefit
 
@@ -196,7 +196,7 @@ class _Coordination(Desk):
                 who: search.request(step + 2, self.book, who in told)
                 for who, search in asked.items()
             }
-            self.book.keep_estimate(self.state.at)
+            self.book.keep_estimate()
             replies = self.ask(requests, keep=False, at_least=0)
             refused = self.collect_gradients(replies)
             for who, answer in replies.items():

@@ -239,6 +239,7 @@ def test_a_declaration_with_the_last_answers_has_nothing_left_to_change(tmp_path
     result = start(strategy(tmp_path / "run"), grid, rounds=2)
     assert result.outcome is not None and ("e", "d") in result.outcome.competing.reports
     assert result.certificate is not None and set(result.metrics) == set(NAMES)
+    assert result.plan is not None and "d" in result.plan.helpers("e")
     assert fc.audit(tmp_path / "run").is_clean
 
 

@@ -173,7 +173,7 @@ fn a_late_declaration_counts_from_the_next_round_on() {
     assert_eq!(plans, [(1, "the first plan".into()), (2, "0 now competes with 1".into())]);
     // Had it been known from the beginning, the first round would have been a breach, and
     // the first plan one that connects competitors.
-    database.execute("UPDATE competing SET since = 0", []).expect("changed");
+    database.execute("UPDATE competing SET since = 0, heard = 0", []).expect("changed");
     let found = findings(folder.path());
     let breaches = found.iter().filter(|one| matches!(one, Finding::Breach { .. })).count();
     assert_eq!(breaches, 2, "{found:?}");
@@ -362,7 +362,7 @@ fn an_estimate_may_be_made_again() {
     let entries = book.collect(Content::Model, 2, &offers).expect("taken");
     let made_of = [0, 1].map(|who: usize| entries[who].expect("accepted"));
     book.deliver(1, Content::Model, &[1.0, 2.0], &made_of).expect("allowed");
-    book.keep_estimate(3).expect("kept");
+    book.keep_estimate().expect("kept");
     drop(book);
     assert_eq!(found(folder.path()), Some(helps(1, 0.75)));
     let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
@@ -378,9 +378,42 @@ fn an_estimate_may_be_made_again() {
     assert_eq!(told[..2], expected);
     assert_eq!(
         told[2..],
-        [("mixture before round 4, earlier 3", 0, 4), (again, COUNT as u64 + 1, 3)]
+        [("mixture before round 4, earlier 3", 0, 4), (again, COUNT as u64 + 1, 1)]
     );
     assert_eq!(findings(folder.path()), []);
+}
+
+/// Everything is judged by what was declared when it was made, though all of it is of one round.
+#[test]
+fn a_declaration_counts_from_when_it_was_heard() {
+    let folder = TempDir::new().expect("a folder");
+    let mut book = begun(folder.path(), &[], &[(0, 1)]);
+    let shown = |book: &mut Coordinator| {
+        book.begin_estimate("mixture").expect("begun");
+        book.begin_round(1);
+        let offers = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
+        let entries = book.collect(Content::Model, 2, &offers).expect("taken");
+        let made_of = [0, 1].map(|who: usize| entries[who].expect("accepted"));
+        let passed = book.deliver(1, Content::Model, &[1.0, 2.0], &made_of);
+        book.keep_estimate().expect("kept");
+        passed
+    };
+    shown(&mut book).expect("they do not compete yet");
+    book.declare(competing(&[(0, 1)]), 1).expect("declared");
+    book.break_off_estimate().expect("broken off");
+    assert_eq!(findings(folder.path()), [], "the plan that follows is not made yet");
+    follow(&mut book, &[], "0 now competes with 1");
+    assert_eq!(findings(folder.path()), []);
+    // The next ones are judged by it.
+    let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
+    database.execute("UPDATE plans SET known = 1 WHERE id = 1", []).expect("changed");
+    database.execute("UPDATE estimates SET known = 1 WHERE entries > 0", []).expect("changed");
+    let found = findings(folder.path());
+    assert!(found.iter().any(|one| matches!(one, Finding::Breach { .. })), "{found:?}");
+    assert!(found.iter().any(
+        |one| matches!(one, Finding::Flaw { what, .. } if what.contains("the plan connects"))
+    ));
+    assert!(shown(&mut book).is_err(), "the guard knows at once");
 }
 
 /// Killed behind the files and before the database knew of them: they are gone when the run

@@ -238,8 +238,13 @@ impl Coordinator {
     }
 
     /// Keeps what has moved in the estimate so far.
-    fn keep_estimate(&self, py: Python<'_>, known: usize) -> Result<(), Failure> {
-        self.with(py, |book| Ok(book.coordinator.keep_estimate(known)?))
+    fn keep_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
+        self.with(py, |book| Ok(book.coordinator.keep_estimate()?))
+    }
+
+    /// Breaks the estimate off: what it has shown stays on record.
+    fn break_off_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
+        self.with(py, |book| Ok(book.coordinator.break_off_estimate()?))
     }
 
     fn end_estimate(

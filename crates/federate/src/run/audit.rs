@@ -133,14 +133,14 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
     }
     let rivals = Rivals::of(&store, &names, federation, &mut audit.findings)?;
     let estimates: Vec<(i64, u64, String, u64)> =
-        store.rows("SELECT id, seed, estimator, before FROM estimates ORDER BY id", [], |row| {
+        store.rows("SELECT id, seed, estimator, known FROM estimates ORDER BY id", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })?;
-    for (id, seed, estimator, before) in estimates {
+    for (id, seed, estimator, known) in estimates {
         // Its models are thrown away: nothing of it is carried into the trainings but benefits.
         let title = format!("{}, seed {seed}", estimate_title(&estimator));
         let mut replay = Replay::new(&store, &names, &rivals, &title);
-        replay.before = Some(before);
+        replay.known = Some(known);
         audit.transfers += replay.ledger(&ESTIMATE, id)?;
         audit.estimates += 1;
         audit.findings.append(&mut replay.findings);
@@ -180,14 +180,19 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
     Ok(audit)
 }
 
-/// Who competes with whom, either way round, and for which round that was first known: 0 from
-/// the beginning.
-struct Rivals(BTreeMap<(usize, usize), u64>);
+/// Who competes with whom, either way round; for which round that was first known, and with
+/// which declaration it was heard: 0 from the beginning.
+struct Rivals(BTreeMap<(usize, usize), (u64, u64)>);
 
 impl Rivals {
     /// Do two compete, in a round?
     fn compete(&self, a: usize, b: usize, round: u64) -> bool {
-        self.0.get(&(a, b)).is_some_and(|&since| since <= round)
+        self.0.get(&(a, b)).is_some_and(|&(since, _)| since <= round)
+    }
+
+    /// Do two compete by the declarations up to one?
+    fn were_known(&self, a: usize, b: usize, known: u64) -> bool {
+        self.0.get(&(a, b)).is_some_and(|&(_, heard)| heard <= known)
     }
 
     fn of(
@@ -196,20 +201,22 @@ impl Rivals {
         federation: Option<&CompetingGraph>,
         findings: &mut Vec<Finding>,
     ) -> Result<Self, RunError> {
-        let declared: Vec<(usize, usize, u64)> =
-            store.rows("SELECT a, b, since FROM competing", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        let declared: Vec<(usize, usize, u64, u64)> =
+            store.rows("SELECT a, b, since, heard FROM competing", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?;
-        let mut since = BTreeMap::new();
-        for (a, b, round) in declared {
+        let mut first = BTreeMap::new();
+        for (a, b, round, heard) in declared {
             for pair in [(a, b), (b, a)] {
-                let first: &mut u64 = since.entry(pair).or_insert(round);
-                *first = round.min(*first);
+                let (since, with): &mut (u64, u64) = first.entry(pair).or_insert((round, heard));
+                (*since, *with) = (round.min(*since), heard.min(*with));
             }
         }
         let told = rivals(store, names, federation, findings)?;
         // What only the file knows was always known.
-        Ok(Self(told.into_iter().map(|pair| (pair, *since.get(&pair).unwrap_or(&0))).collect()))
+        Ok(Self(
+            told.into_iter().map(|pair| (pair, *first.get(&pair).unwrap_or(&(0, 0)))).collect(),
+        ))
     }
 }
 
@@ -281,9 +288,8 @@ struct Replay<'a> {
     carried: BTreeMap<usize, BTreeSet<usize>>,
     /// From whom a participant first got what carries another one's data.
     from: BTreeMap<(usize, usize), usize>,
-    /// For an estimate, the round of the training that it was made before: its own rounds are
-    /// others.
-    before: Option<u64>,
+    /// For an estimate, the last declaration that had been heard: its rounds are its own.
+    known: Option<u64>,
     /// Who has got whose data against the rule: said once.
     breached: BTreeSet<(usize, usize)>,
     findings: Vec<Finding>,
@@ -298,8 +304,8 @@ impl<'a> Replay<'a> {
     ) -> Self {
         let carried = names.keys().map(|&who| (who, BTreeSet::from([who]))).collect();
         let (from, breached, findings) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
-        let before = None;
-        Self { store, names, rivals, title, carried, from, before, breached, findings }
+        let known = None;
+        Self { store, names, rivals, title, carried, from, known, breached, findings }
     }
 
     fn flaw(&mut self, what: String) {
@@ -317,16 +323,16 @@ impl<'a> Replay<'a> {
             [training],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        let plans: Vec<(u64, String)> = self.store.rows(
-            "SELECT round, plan FROM plans WHERE training = ? ORDER BY id",
+        let plans: Vec<(u64, u64, String)> = self.store.rows(
+            "SELECT round, known, plan FROM plans WHERE training = ? ORDER BY id",
             [training],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         // What was declared behind the last plan nothing has followed yet.
-        self.plan(&edges, plans.last().map_or(u64::MAX, |(round, _)| *round));
+        self.plan(&edges, plans.last().map_or(u64::MAX, |(_, known, _)| *known));
         let numbers: BTreeMap<&str, usize> =
             self.names.iter().map(|(&number, name)| (&**name, number)).collect();
-        for (round, plan) in plans {
+        for (round, known, plan) in plans {
             let edges: Option<Vec<_>> = from_json::<serde_json::Value>(&plan).and_then(|plan| {
                 let number = |edge: &serde_json::Value, end: &str| {
                     numbers.get(edge.get(end)?.as_str()?).copied()
@@ -335,16 +341,16 @@ impl<'a> Replay<'a> {
                 edges.map(|edge| Some((number(edge, "from")?, number(edge, "to")?))).collect()
             });
             match edges {
-                Some(edges) => self.plan(&edges, round),
+                Some(edges) => self.plan(&edges, known),
                 None => self.flaw(format!("the plan of round {round} cannot be read")),
             }
         }
         Ok(())
     }
 
-    /// Does a plan keep the rule as it was in a round? Along its edges from everybody as far as
-    /// they go.
-    fn plan(&mut self, edges: &[(usize, usize)], round: u64) {
+    /// Does a plan keep the rule, by the declarations up to one? Along its edges from everybody as
+    /// far as they go.
+    fn plan(&mut self, edges: &[(usize, usize)], known: u64) {
         let mut helps: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         edges.iter().for_each(|&(from, to)| helps.entry(from).or_default().push(to));
         for &start in self.names.keys() {
@@ -358,7 +364,7 @@ impl<'a> Replay<'a> {
                 }
             }
             if let Some(&rival) =
-                reached.iter().find(|&&who| self.rivals.compete(start, who, round))
+                reached.iter().find(|&&who| self.rivals.were_known(start, who, known))
             {
                 let (a, b) = (self.name(start), self.name(rival));
                 self.flaw(format!("the plan connects \"{a}\" with its competitor \"{b}\""));
@@ -489,11 +495,12 @@ impl<'a> Replay<'a> {
     /// A participant is handed something that carries these participants' data.
     fn hand_over(&mut self, to: usize, from: usize, carried: &BTreeSet<usize>, line: &Line) {
         for &other in carried {
+            let compete = match self.known {
+                Some(known) => self.rivals.were_known(other, to, known),
+                None => self.rivals.compete(other, to, line.round),
+            };
             // What somebody has had of itself is handed back to it.
-            if from != to
-                && self.rivals.compete(other, to, self.before.unwrap_or(line.round))
-                && self.breached.insert((to, other))
-            {
+            if from != to && compete && self.breached.insert((to, other)) {
                 let mut path = vec![to, from];
                 let mut at = from;
                 while let Some(&before) = self.from.get(&(at, other)).filter(|_| at != other) {

@@ -350,16 +350,28 @@ impl Coordinator {
     }
 
     /// Keeps what has moved in the estimate so far. To be called before anything goes to a
-    /// participant, so that nothing is on its way that the ledger does not know. It is judged by
-    /// what was known in a round of the training.
+    /// participant, so that nothing is on its way that the ledger does not know.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn keep_estimate(&mut self, known: usize) -> Result<(), RunError> {
+    pub fn keep_estimate(&mut self) -> Result<(), RunError> {
         let Some(Aside { label, .. }) = &self.aside else {
             return Ok(());
         };
-        self.store.keep_estimate(self.about.seed, label, known, &self.happened.transfers)
+        self.store.keep_estimate(self.about.seed, label, &self.happened.transfers)
+    }
+
+    /// Breaks the estimate off: what it has shown stays on record, and nothing is found.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn break_off_estimate(&mut self) -> Result<(), RunError> {
+        self.keep_estimate()?;
+        if let Some(Aside { memory, carried, parcels, happened, .. }) = self.aside.take() {
+            (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
+            self.happened = happened;
+        }
+        Ok(())
     }
 
     /// Ends the estimate, which was made before a round of the training: its models are thrown

@@ -19,10 +19,12 @@ const METRICS: &str = "
     JOIN participants ON participants.id = participant
     ORDER BY training, metrics.round, metrics.participant, split, metric";
 
-/// Who says that it competes with whom, as `verify` reads it.
+/// Who says that it competes with whom, as `verify` reads it, as far as the last plan knew: about
+/// what was declared behind that it proves nothing.
 const COMPETING: &str = "
     SELECT a.name AS a, b.name AS b FROM competing
     JOIN participants AS a ON a.id = competing.a JOIN participants AS b ON b.id = competing.b
+    WHERE heard <= ifnull((SELECT known FROM plans ORDER BY id DESC LIMIT 1), heard)
     ORDER BY a.id, b.id";
 
 /// Every table that is exported, with its query.

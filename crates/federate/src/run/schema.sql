@@ -20,6 +20,7 @@ CREATE TABLE competing (
     a INTEGER NOT NULL REFERENCES participants,
     b INTEGER NOT NULL REFERENCES participants,
     since INTEGER NOT NULL DEFAULT 0, -- the first round for which it was known
+    heard INTEGER NOT NULL DEFAULT 0, -- with which of the declarations; 0: from the beginning
     PRIMARY KEY (a, b)
 ) STRICT, WITHOUT ROWID;
 
@@ -42,6 +43,7 @@ CREATE TABLE estimates (
     gradients INTEGER,              -- what it cost each participant; NULL if it was not finished
     entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger
     before INTEGER NOT NULL DEFAULT 1, -- the first round of a training that knew of it
+    known INTEGER NOT NULL DEFAULT 0, -- the last declaration that had been heard when it began
     UNIQUE (seed, estimator)
 ) STRICT;
 
@@ -86,6 +88,7 @@ CREATE TABLE plans (
     id INTEGER PRIMARY KEY,         -- the last one counts
     training INTEGER NOT NULL REFERENCES trainings,
     round INTEGER NOT NULL,         -- the first round that follows it
+    known INTEGER NOT NULL,         -- the last declaration that had been heard when it was made
     plan TEXT NOT NULL,             -- JSON, as `select --out` writes it
     certificate TEXT NOT NULL,      -- JSON
     why TEXT NOT NULL               -- in words

@@ -34,9 +34,12 @@ pub use trainings::{
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 6;
+const VERSION: i32 = 7;
 
 const SCHEMA: &str = include_str!("schema.sql");
+
+/// Which declaration of competitions was heard last.
+const LAST_HEARD: &str = "(SELECT ifnull(max(heard), 0) FROM competing)";
 
 /// The name of the database in a run directory.
 pub const DATABASE: &str = "run.sqlite";

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use fedcompetitors_files::{atomically, make_folder, sync_folder};
 use rusqlite::params;
 
-use super::{Store, from_json, hex, trainings::NewTraining};
+use super::{LAST_HEARD, Store, from_json, hex, trainings::NewTraining};
 use crate::{
     exchange::{self, Parcel},
     run::{RunError, competing_hash},
@@ -50,8 +50,10 @@ impl Store {
     ) -> Result<(), RunError> {
         self.change(|transaction| {
             transaction.execute(
-                "INSERT INTO plans (training, round, plan, certificate, why)
-                 VALUES (?, ?, ?, ?, ?)",
+                &format!(
+                    "INSERT INTO plans (training, round, plan, certificate, why, known)
+                     VALUES (?, ?, ?, ?, ?, {LAST_HEARD})"
+                ),
                 params![training, round, plan, new.certificate, why],
             )?;
             for table in ["usage", "refusals"] {
@@ -99,10 +101,12 @@ impl Store {
     /// Adds what a graph has of competitions that nobody knew before a round.
     pub fn declare(&mut self, competing: &CompetingGraph, round: usize) -> Result<(), RunError> {
         self.change(|transaction| {
+            let last: u64 =
+                transaction.query_row(&format!("SELECT {LAST_HEARD}"), [], |row| row.get(0))?;
             for (a, b) in competing.all_reports() {
                 transaction.execute(
-                    "INSERT OR IGNORE INTO competing VALUES (?, ?, ?)",
-                    params![a, b, round],
+                    "INSERT OR IGNORE INTO competing VALUES (?, ?, ?, ?)",
+                    params![a, b, round, last + 1],
                 )?;
             }
             transaction.execute(

@@ -3,7 +3,7 @@
 use fedcompetitors_graphs::{BenefitGraph, Participants};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Store, trainings::enter};
+use super::{LAST_HEARD, Store, trainings::enter};
 use crate::{exchange::Transfer, run::RunError};
 
 /// Benefits that an estimator has found.
@@ -123,17 +123,9 @@ impl Store {
         &mut self,
         seed: u64,
         estimator: &str,
-        before: usize,
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
-        self.change(|transaction| {
-            begin(transaction, seed, estimator, None, transfers)?;
-            transaction.execute(
-                "UPDATE estimates SET before = ? WHERE seed = ? AND estimator = ?",
-                params![before, seed, estimator],
-            )
-        })?;
-        Ok(())
+        self.change(|transaction| begin(transaction, seed, estimator, None, transfers))
     }
 
     /// Says that the guard has stopped an estimate, and keeps what had moved until then.
@@ -163,6 +155,15 @@ fn begin(
     gradients: Option<u64>,
     transfers: &[Transfer],
 ) -> rusqlite::Result<()> {
+    // What was known when it began.
+    let known: u64 = transaction.query_row(
+        &format!(
+            "SELECT ifnull((SELECT known FROM estimates WHERE seed = ? AND estimator = ?),
+                           {LAST_HEARD})"
+        ),
+        params![seed, estimator],
+        |row| row.get(0),
+    )?;
     transaction.execute(
         "DELETE FROM estimate_ledger WHERE estimate =
              (SELECT id FROM estimates WHERE seed = ? AND estimator = ?)",
@@ -175,8 +176,9 @@ fn begin(
         )?;
     }
     transaction.execute(
-        "INSERT INTO estimates (seed, estimator, gradients, entries) VALUES (?, ?, ?, ?)",
-        params![seed, estimator, gradients, transfers.len()],
+        "INSERT INTO estimates (seed, estimator, gradients, entries, known)
+         VALUES (?, ?, ?, ?, ?)",
+        params![seed, estimator, gradients, transfers.len(), known],
     )?;
     let id = transaction.last_insert_rowid();
     enter(transaction, "estimate_ledger", id, transfers)

@@ -14,7 +14,7 @@ const TRAINING: [&str; 10] = [
      FROM trainings WHERE id = ?1",
     "SELECT id, name FROM participants WHERE ?1 IS NOT NULL ORDER BY id",
     "SELECT helper, helped FROM usage WHERE training = ?1 ORDER BY helper, helped",
-    "SELECT round, plan, certificate, why FROM plans WHERE training = ?1 ORDER BY id",
+    "SELECT round, known, plan, certificate, why FROM plans WHERE training = ?1 ORDER BY id",
     "SELECT helper, helped, reason FROM refusals WHERE training = ?1 ORDER BY helper, helped",
     "SELECT source, statement, pairs FROM flows WHERE training = ?1 ORDER BY source",
     "SELECT participant, round, split, metric, value FROM metrics WHERE training = ?1
@@ -30,10 +30,10 @@ const TRAINING: [&str; 10] = [
 const RUN: [&str; 8] = [
     "SELECT key, value FROM run WHERE key <> 'hash' ORDER BY key",
     "SELECT id, name, source, source_hash, samples FROM participants ORDER BY id",
-    "SELECT a, b, since FROM competing ORDER BY a, b",
+    "SELECT a, b, since, heard FROM competing ORDER BY a, b",
     "SELECT seed, participant, training, validation, test, hash FROM splits
      ORDER BY seed, participant",
-    "SELECT id, seed, estimator, gradients, entries, before FROM estimates ORDER BY id",
+    "SELECT id, seed, estimator, gradients, entries, before, known FROM estimates ORDER BY id",
     "SELECT estimate, entry, round, sender, receiver, content, made_of, provenance, bytes, hash
      FROM estimate_ledger ORDER BY estimate, entry",
     "SELECT seed, estimator, helper, helped, benefit FROM benefits
