@@ -63,3 +63,16 @@ def in_round(number: int, what: Any) -> Callable[[int, Message], Any]:
         return what if is_there else None
 
     return fault
+
+
+def with_b_coming_in(number: int) -> FakeGrid:
+    """A grid on which b is not there until that round."""
+    grid = FakeGrid(nodes())
+    grid.nodes[12].online = False
+
+    def comes(asked: int, message: Message) -> None:
+        if said(message)["server-round"] == number and said(message)["stage"] == "round":
+            grid.nodes[12].online = True
+
+    grid.nodes[11].fault = comes
+    return grid

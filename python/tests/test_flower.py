@@ -24,7 +24,7 @@ from fedcompetitors._participants import Request
 from fedcompetitors.flower import _client, client_app
 from fedcompetitors.flower._keys import make_node_key, plain_key
 from fedcompetitors.flower._messages import arrays, flat, read_answer, request_record
-from flower_runs import NAMES, RIVALS, in_round, incidents, nodes, start, strategy
+from flower_runs import NAMES, RIVALS, in_round, incidents, nodes, start, strategy, with_b_coming_in
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 
 
@@ -148,14 +148,7 @@ def test_arrays_travel_as_flower_would_have_them() -> None:
 
 
 def test_who_comes_later_joins(tmp_path: Path) -> None:
-    grid = FakeGrid(nodes())
-    grid.nodes[12].online = False
-
-    def comes(asked: int, message: Message) -> None:
-        if said(message)["server-round"] == 3 and said(message)["stage"] == "round":
-            grid.nodes[12].online = True
-
-    grid.nodes[11].fault = comes
+    grid = with_b_coming_in(3)
     told: list[str] = []
     result = start(strategy(tmp_path / "run", tell=told.append), grid)
     assert any(text.startswith("b joined") for text in told)

@@ -21,7 +21,7 @@ from fake_grid import FakeGrid, said
 from fedcompetitors._coordination import _Coordination
 from fedcompetitors.flower import client_app
 from fedcompetitors.flower._messages import flat
-from flower_runs import NAMES, in_round, incidents, nodes, start, strategy
+from flower_runs import NAMES, in_round, incidents, nodes, start, strategy, with_b_coming_in
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
 Fault = Callable[[RecordDict], None]
@@ -373,14 +373,7 @@ def test_what_the_strategy_says_itself_cannot_be_configured(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("lost", ["missing", arrays_of([1.0, 2.0])])
 def test_a_newcomer_whose_probe_is_lost_or_refused_joins_later(tmp_path: Path, lost: Any) -> None:
-    grid = FakeGrid(nodes())
-    grid.nodes[12].online = False
-
-    def comes(asked: int, message: Message) -> None:
-        if said(message)["server-round"] == 2 and said(message)["stage"] == "round":
-            grid.nodes[12].online = True
-
-    grid.nodes[11].fault = comes
+    grid = with_b_coming_in(2)
     once = iter([lost])
     grid.nodes[12].fault = lambda asked, message: (
         next(once, None) if said(message)["stage"] == "probe" else None
@@ -395,14 +388,7 @@ def test_a_newcomer_whose_probe_is_lost_or_refused_joins_later(tmp_path: Path, l
 
 
 def test_a_newcomer_that_says_nothing_costs_the_others_nothing(tmp_path: Path) -> None:
-    grid = FakeGrid(nodes())
-    grid.nodes[12].online = False
-
-    def comes(asked: int, message: Message) -> None:
-        if said(message)["server-round"] == 2 and said(message)["stage"] == "round":
-            grid.nodes[12].online = True
-
-    grid.nodes[11].fault = comes
+    grid = with_b_coming_in(2)
     grid.nodes[12].fault = lambda asked, message: "missing"
     start(strategy(tmp_path / "run"), grid, rounds=5)
     assert asked_of(grid, 12).count(("probe", 1)) == 1
