@@ -115,7 +115,7 @@ class Desk:
 
     def recall(self, book: _native.Coordinator) -> str | None:
         """Goes on where a book ends; gives its plan, if there was one by then."""
-        _, state, plan, benefit, is_complete = book.stand()
+        state, plan, benefit, is_complete = book.stand()
         if is_complete:
             raise RunExists(
                 f"the run in {self.run_dir} is complete", "choose another `run_dir` for a new one"

@@ -470,6 +470,12 @@ pub fn bytes(values: &[f32]) -> Cow<'_, [u8]> {
     }
 }
 
+/// The numbers of such bytes, and what is left of them.
+pub fn numbers(bytes: &[u8]) -> (impl Iterator<Item = f32> + '_, &[u8]) {
+    let (fours, rest) = bytes.as_chunks();
+    (fours.iter().copied().map(f32::from_le_bytes), rest)
+}
+
 /// How much an offer changes, if it can be used at all.
 fn change(offer: &Offered<'_>, length: usize) -> Result<f64, IncidentKind> {
     if offer.values.len() != length {

@@ -111,17 +111,16 @@ impl Coordinator {
         Ok(found.map(|(coordinator, stand)| Self::new(coordinator, stand)))
     }
 
-    /// Where a resumed run was: rounds done, state, plan, benefits, and whether it is complete.
+    /// Where a resumed run was: state, plan, benefits, and whether it is complete.
     #[expect(clippy::type_complexity, reason = "one tuple, taken apart where it is asked for")]
     fn stand(
         &self,
         py: Python<'_>,
-    ) -> Result<(usize, Cow<'static, [u8]>, Option<String>, Option<BenefitGraph>, bool), Failure>
-    {
+    ) -> Result<(Cow<'static, [u8]>, Option<String>, Option<BenefitGraph>, bool), Failure> {
         self.with(py, |book| {
-            let Stand { round, state, plan, benefit, is_complete, .. } = &book.stand;
+            let Stand { state, plan, benefit, is_complete, .. } = &book.stand;
             let benefit = benefit.clone().map(BenefitGraph::listed);
-            Ok((*round, Cow::Owned(state.clone()), plan.clone(), benefit, *is_complete))
+            Ok((Cow::Owned(state.clone()), plan.clone(), benefit, *is_complete))
         })
     }
 

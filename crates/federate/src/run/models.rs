@@ -153,9 +153,7 @@ pub fn read_model(path: &Path) -> Result<(ModelFile, Vec<f32>), RunError> {
     let mut parameters = Vec::new();
     for name in &about.tensors {
         let tensor = tensors.tensor(name).map_err(|error| unusable(path, &error))?;
-        let numbers = tensor.data().chunks_exact(4);
-        parameters
-            .extend(numbers.map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])));
+        parameters.extend(exchange::numbers(tensor.data()).0);
     }
     Ok((about, parameters))
 }

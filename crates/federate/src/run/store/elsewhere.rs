@@ -161,9 +161,7 @@ impl Store {
             }
             Ok(())
         })?;
-        let names: Vec<_> =
-            self.receipts(training)?.iter().map(|one| file_name(training, one)).collect();
-        self.forget_but(&names);
+        self.forget_but(&self.names(training)?);
         Ok(())
     }
 
@@ -195,8 +193,8 @@ impl Store {
         let path = self.kept_folder().join(file_name(training, &kept));
         let damaged = |what: String| RunError::Damaged { path: path.clone(), what };
         let bytes = fs::read(&path).map_err(|error| damaged(error.to_string()))?;
-        let (values, rest) = bytes.as_chunks();
-        kept.values = values.iter().copied().map(f32::from_le_bytes).collect();
+        let (values, rest) = exchange::numbers(&bytes);
+        kept.values = values.collect();
         let hashes: Vec<String> = self.rows(
             "SELECT hash FROM ledger WHERE training = ? AND entry = ?",
             params![training, kept.entry()],
@@ -243,11 +241,8 @@ impl Store {
     /// Forgets what was kept and is not to be gone on with: what a killed run has left before
     /// the database knew of it, or everything, once there is no training to go on with.
     pub fn tidy(&self, training: Option<i64>) -> Result<(), RunError> {
-        let mut names = Vec::new();
-        if let Some(training) = training {
-            names.extend(self.receipts(training)?.iter().map(|one| file_name(training, one)));
-        }
-        self.forget_but(&names);
+        let names = training.map(|training| self.names(training)).transpose()?;
+        self.forget_but(&names.unwrap_or_default());
         // Where something is left in it, it stays.
         let _ = fs::remove_dir(self.kept_folder());
         Ok(())
@@ -274,6 +269,12 @@ impl Store {
             |row| row.get(0),
         )?;
         Ok(rows.iter().map(|row| saved::read(row)).collect::<Result<_, _>>()?)
+    }
+
+    /// The files of what is kept.
+    fn names(&self, training: i64) -> Result<Vec<String>, RunError> {
+        let receipts = self.receipts(training)?;
+        Ok(receipts.iter().map(|receipt| file_name(training, receipt)).collect())
     }
 
     /// Where the numbers are that are kept. In the database they would be written twice, first
