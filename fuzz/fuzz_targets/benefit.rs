@@ -1,16 +1,4 @@
-//! The benefit table: no bytes panic, and what is read can be planned for and proven.
 #![no_main]
+#![expect(missing_docs, reason = "it has no interface")]
 
-use std::path::Path;
-
-use fedcompetitors_files::parse_graphs;
-use fedcompetitors_graphs::Certificate;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    let here = Path::new("here");
-    if let Ok(graphs) = parse_graphs((here, &b"a,b\nx,y\ny,z\n"[..]), (here, bytes), None) {
-        let plan = fedcompetitors_select::greedy(fedcompetitors_select::Setting::new(&graphs.competing, &graphs.benefit));
-        assert!(Certificate::prove(&graphs.competing, &plan.usage).is_ok());
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fedcompetitors_fuzz::benefit(bytes));

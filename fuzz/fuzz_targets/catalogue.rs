@@ -1,10 +1,4 @@
-//! Catalogues: no text panics.
 #![no_main]
+#![expect(missing_docs, reason = "it has no interface")]
 
-use std::path::Path;
-
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    let _ = fedcompetitors_files::parse_catalogue(Path::new("here"), text);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fedcompetitors_fuzz::catalogue(bytes));

@@ -11,6 +11,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+# How many times as often random tests repeat with FEDCOMPETITORS_LONG=1, as in Rust.
+LONG = 100
+
+
+def repeat(count: int) -> int:
+    """The number of repetitions: `count`, or `LONG` times as many for a long run."""
+    return count * LONG if os.environ.get("FEDCOMPETITORS_LONG", "0") != "0" else count
+
+
 Graphs = tuple[fc.CompetingGraph, fc.BenefitGraph]
 
 

@@ -5,9 +5,10 @@ import threading
 import fedcompetitors as fc
 import numpy as np
 import pytest
+from conftest import repeat
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(repeat(40)))
 def test_mixtures_are_those_of_numpy(seed: int) -> None:
     chance = np.random.default_rng(seed)
     receivers, models = chance.integers(1, 16, 2)

@@ -266,6 +266,7 @@ fn transpose_block(block: &mut [u64; 64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fedcompetitors_testing::cases;
     use proptest::prelude::*;
 
     #[test]
@@ -281,6 +282,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn transposing_exchanges_rows_and_columns(
             size in 1_usize..200,

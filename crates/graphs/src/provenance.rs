@@ -109,6 +109,7 @@ impl Provenance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fedcompetitors_testing::cases;
     use proptest::prelude::*;
 
     #[test]
@@ -131,6 +132,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         /// Training round by round, each taking what its collaborators have, comes to the
         /// same.
         #[test]

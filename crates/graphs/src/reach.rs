@@ -183,6 +183,7 @@ impl<'a> Walk<'a> {
 mod tests {
     use super::*;
     use crate::Participants;
+    use fedcompetitors_testing::cases;
     use proptest::prelude::*;
 
     /// Warshall's closure, three plain loops: the naive twin.
@@ -207,6 +208,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn reachability_is_the_transitive_closure(
             count in 1_usize..80,

@@ -6,6 +6,7 @@ use fedcompetitors_graphs::{
     bits::{BitMatrix, contains, insert, remove},
     find_leak,
 };
+use fedcompetitors_testing::cases;
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -63,7 +64,7 @@ fn naive_leak(graphs: &Graphs) -> Option<(usize, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(cases(600))]
 
     #[test]
     fn a_leak_is_found_if_and_only_if_there_is_one(graphs in graphs(12)) {

@@ -14,6 +14,9 @@
 //! | `errors` | each kind of error as an exception of its own |
 //! | `waiting` | long calls without the interpreter's lock, which Ctrl-C ends |
 
+#![forbid(unsafe_code)]
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
+
 mod change;
 mod coordinator;
 mod errors;

@@ -7,6 +7,7 @@ use fedcompetitors_federate::{
     run::{About, Coordinator, Final, Told},
 };
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
+use fedcompetitors_testing::repeat;
 
 use super::{
     runs::{SMALL, run_small},
@@ -123,7 +124,7 @@ fn a_broken_run_has_a_page_that_says_so() {
     let sound = page(&desk, "run/report.html");
     let whole = fs::read(desk.path("run/run.sqlite")).expect("a database");
     let mut partly = 0;
-    for case in 0..24_usize {
+    for case in 0..repeat(24) as usize {
         let mut bytes = whole.clone();
         let at = (case * 7919 + 13) * 97 % bytes.len();
         if case % 3 == 0 {

@@ -186,6 +186,7 @@ fn sums<S: Simd, const R: usize, const V: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fedcompetitors_testing::cases;
     use proptest::prelude::*;
 
     fn mixed(weights: &[f32], models: &[Vec<f32>], receivers: usize) -> Vec<Vec<f32>> {
@@ -198,6 +199,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn sums_are_those_of_the_plain_loop(
             receivers in 0_usize..15, models in 0_usize..8, length in 0_usize..150, seed in 0_u32..1000,

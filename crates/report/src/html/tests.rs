@@ -301,6 +301,41 @@ fn numbers_that_are_none_do_no_harm() {
     drawn.for_each(|path| assert!(!path.contains("inf") && !path.contains("NaN"), "{path}"));
 }
 
+/// Names with their coordinates, in each drawing with nodes.
+fn places_of_nodes(page: &str) -> Vec<Vec<(&str, &str)>> {
+    let drawings = page.split("<svg class=\"nodes\"").skip(1);
+    let drawings = drawings.map(|rest| rest.split("</svg>").next().expect("its end"));
+    drawings
+        .map(|drawing| {
+            let nodes = drawing.split("<g class=\"node\"").skip(1);
+            nodes
+                .map(|node| {
+                    let (_, rest) = node.split_once("<title>").expect("a name");
+                    let (name, rest) = rest.split_once("</title>").expect("its end");
+                    (name, rest.split_once(" r=").expect("a circle").0)
+                })
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn everybody_stands_at_one_place_in_all_drawings_whatever_the_edges() {
+    let names = ["A", "B", "C", "D", "E"];
+    let mut view = view(&names);
+    let before = page(&view);
+    view.usage = vec![(3, 4), (4, 2), (1, 2)];
+    view.benefit.push((4, 0, 3.0));
+    view.competing = vec![(3, 0, 0), (1, 2, 0)];
+    let after = page(&view);
+    let drawings = [places_of_nodes(&before), places_of_nodes(&after)].concat();
+    assert_eq!(drawings.len(), 6);
+    assert!(drawings.iter().all(|places| *places == drawings[0]), "{drawings:?}");
+    assert!(drawings[0].iter().map(|(name, _)| *name).eq(names));
+    let places: std::collections::BTreeSet<_> = drawings[0].iter().map(|(_, at)| at).collect();
+    assert_eq!(places.len(), names.len(), "each at a place of its own");
+}
+
 #[test]
 fn many_are_drawn_as_matrices_in_which_everybody_keeps_its_place() {
     let names: Vec<String> = (0..40).map(|at| format!("v{at}")).collect();

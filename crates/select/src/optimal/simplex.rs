@@ -208,6 +208,7 @@ impl Packing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fedcompetitors_testing::cases;
     use proptest::prelude::*;
 
     fn solved(capacity: &[f64], columns: &[Vec<u32>]) -> Packing {
@@ -226,6 +227,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         /// The prices are an answer to the opposite question (the cheapest prices at
         /// which no column is worth more than it costs), so equal values prove both.
         #[test]

@@ -1,0 +1,629 @@
+//! Trainers against their equations, and against what must not flow.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use fedcompetitors_federate::{
+    FederateError, Federation,
+    estimate::{Estimator, JointHypernetwork},
+    exchange::Exchange,
+    train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer, Weights},
+};
+use fedcompetitors_graphs::{
+    BenefitGraph, CompetingGraph, Participants, Reachability, UsageGraph, random::Stream,
+};
+use fedcompetitors_learn::{Batch, LearnError, Learner, Part, Rule, synthetic::Synthetic};
+use fedcompetitors_select::{
+    Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy, Setting,
+};
+use fedcompetitors_testing::repeat;
+
+/// Wants parameters to be `goal`: loss ½ Σ s (x − goal)², with slope s of its own.
+struct Bowl {
+    goal: Vec<f32>,
+    slope: f32,
+    samples: usize,
+    /// Parameters that are shared; the rest is its head.
+    shared: usize,
+    /// Whether it says what it thinks of a model, or likes every look better.
+    honest: bool,
+    looks: AtomicU64,
+}
+
+impl Bowl {
+    fn new(goal: [f32; 3], slope: f32, samples: usize) -> Self {
+        let (goal, shared) = (goal.to_vec(), 3);
+        Self { goal, slope, samples, shared, honest: false, looks: AtomicU64::new(0) }
+    }
+
+    fn honest(self) -> Self {
+        Self { honest: true, ..self }
+    }
+
+    fn with_head(mut self, head: &[f32]) -> Self {
+        self.goal.extend_from_slice(head);
+        self
+    }
+}
+
+impl Learner for Bowl {
+    fn parameters(&self) -> usize {
+        self.goal.len()
+    }
+
+    fn shared(&self) -> usize {
+        self.shared
+    }
+
+    fn samples(&self, _: Part) -> usize {
+        self.samples
+    }
+
+    fn initial(&self, _: &mut Stream) -> Vec<f32> {
+        vec![0.5; self.goal.len()]
+    }
+
+    fn gradient(&self, _: Part, _: Batch<'_>, parameters: &[f32], gradient: &mut [f32]) -> f64 {
+        for ((gradient, x), goal) in gradient.iter_mut().zip(parameters).zip(&self.goal) {
+            *gradient = self.slope * (x - goal);
+        }
+        f64::from(parameters.iter().sum::<f32>())
+    }
+
+    /// Less at every look, so that the last model is kept; unless it is honest.
+    fn loss(&self, _: Part, parameters: &[f32]) -> f64 {
+        if self.honest {
+            let squares = parameters.iter().zip(&self.goal).map(|(x, goal)| (x - goal).powi(2));
+            return f64::from(0.5 * self.slope * squares.sum::<f32>());
+        }
+        let finite = f64::from(parameters.iter().sum::<f32>()) * 0.0;
+        finite - self.looks.fetch_add(1, Ordering::Relaxed) as f64
+    }
+
+    fn metric(&self, _: Part, _: &[f32]) -> Option<f64> {
+        None
+    }
+}
+
+fn bowls() -> Vec<Bowl> {
+    vec![
+        Bowl::new([1.0, 2.0, -1.0], 0.5, 300),
+        Bowl::new([-1.0, 0.0, 3.0], 1.5, 100),
+        Bowl::new([0.0, 4.0, 0.5], 1.0, 200),
+    ]
+}
+
+fn graph(count: usize, edges: &[(usize, usize)]) -> UsageGraph {
+    let mut usage = UsageGraph::builder(&Participants::numbered(count));
+    edges.iter().for_each(|&(from, to)| usage.add(from, to).expect("two participants"));
+    usage.build()
+}
+
+fn everybody() -> UsageGraph {
+    graph(3, &[(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)])
+}
+
+const RATE: f32 = 0.1;
+
+fn train(
+    trainer: &dyn Trainer,
+    bowls: &[Bowl],
+    usage: &UsageGraph,
+    evaluations: usize,
+) -> Vec<Vec<f32>> {
+    let competing = CompetingGraph::builder(usage.participants()).build();
+    let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners, 1).expect("one learner each");
+    let rule = Rule::Sgd { rate: RATE, momentum: 0.0, decay: 0.0 };
+    let models = trainer.train(&federation, usage, Effort { evaluations, rule, batch: None });
+    assert_eq!(federation.evaluations(), (evaluations * bowls.len()) as u64);
+    models.expect("it does not diverge")
+}
+
+fn close(found: &[f32], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} instead of {expected}");
+    }
+}
+
+/// Rounds of `local` steps, each with the gradient that `corrected` gives, then the mean
+/// weighted by samples; with twice the digits, straight from the equations.
+fn rounds(
+    bowls: &[Bowl],
+    count: usize,
+    local: usize,
+    mut corrected: impl FnMut(usize, f64, f64, f64) -> f64,
+    mut after: impl FnMut(f64, &[f64]),
+    coordinate: usize,
+) -> f64 {
+    let total: usize = bowls.iter().map(|bowl| bowl.samples).sum();
+    let mut common = 0.5;
+    for _ in 0..count {
+        let ends: Vec<f64> = bowls
+            .iter()
+            .enumerate()
+            .map(|(who, bowl)| {
+                let mut x = common;
+                for _ in 0..local {
+                    let gradient = f64::from(bowl.slope) * (x - f64::from(bowl.goal[coordinate]));
+                    x -= f64::from(RATE) * corrected(who, gradient, x, common);
+                }
+                x
+            })
+            .collect();
+        after(common, &ends);
+        common = ends.iter().zip(bowls).map(|(x, bowl)| x * bowl.samples as f64).sum::<f64>()
+            / total as f64;
+    }
+    common
+}
+
+#[test]
+fn averages_are_weighted_by_samples() {
+    let bowls = bowls();
+    let trainer = Averaging { local_steps: 4, correction: Correction::None };
+    let models = train(&trainer, &bowls, &everybody(), 20);
+    let expected: Vec<f64> =
+        (0..3).map(|at| rounds(&bowls, 5, 4, |_, g, _, _| g, |_, _| {}, at)).collect();
+    models.iter().for_each(|model| close(model, &expected));
+}
+
+#[test]
+fn fedprox_follows_its_equation() {
+    let bowls = bowls();
+    let pull = 0.7;
+    let trainer = Averaging { local_steps: 4, correction: Correction::Proximal { pull: 0.7 } };
+    let models = train(&trainer, &bowls, &everybody(), 20);
+    let proximal = |_: usize, g: f64, x: f64, common: f64| g + pull * (x - common);
+    let expected: Vec<f64> =
+        (0..3).map(|at| rounds(&bowls, 5, 4, proximal, |_, _| {}, at)).collect();
+    models.iter().for_each(|model| close(model, &expected));
+}
+
+/// SCAFFOLD with the second of its two updates: cᵢ⁺ = cᵢ − c + (x − yᵢ) / (K η).
+#[test]
+fn scaffold_follows_its_equations() {
+    use std::cell::RefCell;
+    let bowls = bowls();
+    let trainer = Averaging { local_steps: 4, correction: Correction::ControlVariates };
+    let models = train(&trainer, &bowls, &everybody(), 20);
+    let weights: Vec<f64> = bowls.iter().map(|bowl| bowl.samples as f64 / 600.0).collect();
+    let expected: Vec<f64> = (0..3)
+        .map(|at| {
+            let controls = RefCell::new((vec![0.0; 3], 0.0));
+            let corrected = |who: usize, g: f64, _: f64, _: f64| {
+                let controls = controls.borrow();
+                g + controls.1 - controls.0[who]
+            };
+            let after = |common: f64, ends: &[f64]| {
+                let mut controls = controls.borrow_mut();
+                let together = controls.1;
+                for (control, end) in controls.0.iter_mut().zip(ends) {
+                    *control += (common - end) / (4.0 * f64::from(RATE)) - together;
+                }
+                controls.1 = controls.0.iter().zip(&weights).map(|(c, w)| c * w).sum();
+            };
+            rounds(&bowls, 5, 4, corrected, after, at)
+        })
+        .collect();
+    models.iter().for_each(|model| close(model, &expected));
+    // It differs from plain averaging.
+    let plain = rounds(&bowls, 5, 4, |_, g, _, _| g, |_, _| {}, 0);
+    assert!((plain - expected[0]).abs() > 1e-3);
+}
+
+#[test]
+fn without_edges_everybody_trains_alone() {
+    let bowls = bowls();
+    let alone = graph(3, &[]);
+    let trainers: [&dyn Trainer; 2] = [
+        &Averaging { local_steps: 5, correction: Correction::ControlVariates },
+        &Mixing { local_steps: 5, ..Mixing::default() },
+    ];
+    for trainer in trainers {
+        for (model, bowl) in train(trainer, &bowls, &alone, 20).iter().zip(&bowls) {
+            let expected: Vec<f64> = (0..3)
+                .map(|at| rounds(std::slice::from_ref(bowl), 20, 1, |_, g, _, _| g, |_, _| {}, at))
+                .collect();
+            close(model, &expected);
+        }
+    }
+}
+
+/// Mixing by its definition, one coordinate, with twice the digits: `parts[to][from]`.
+/// Each look replaces half of what was kept, as these learners like every look better.
+fn mixed(
+    bowls: &[Bowl],
+    mixing: &Mixing<'_>,
+    parts: &[[f64; 3]; 3],
+    coordinate: usize,
+) -> Vec<f64> {
+    let slope = |who: usize, x: f64| {
+        let bowl: &Bowl = &bowls[who];
+        f64::from(bowl.slope) * (x - f64::from(bowl.goal[coordinate]))
+    };
+    let rate = f64::from(mixing.server_rate);
+    let mut models = vec![0.5; 3];
+    let mut added = [0.0; 3];
+    let mut kept: Vec<Option<f64>> = vec![None; 3];
+    let look = |kept: &mut Option<f64>, model: f64| {
+        *kept = Some(kept.map_or(model, |mean| f64::midpoint(mean, model)));
+    };
+    let mut done = 0;
+    while done < 20 {
+        let start = models.clone();
+        let mut means = vec![0.0; 3];
+        for who in 0..3 {
+            for _ in 0..mixing.local_steps {
+                let gradient = slope(who, models[who]);
+                means[who] += gradient / mixing.local_steps as f64;
+                models[who] -= f64::from(RATE) * (gradient + added[who]);
+            }
+        }
+        done += mixing.local_steps;
+        let mix = |to: usize, of: &[f64]| -> f64 { (0..3).map(|a| parts[to][a] * of[a]).sum() };
+        let ends = models.clone();
+        let changes: Vec<f64> = ends.iter().zip(&start).map(|(end, start)| end - start).collect();
+        for to in (0..3).filter(|&to| parts[to][to] < 1.0) {
+            let target = match mixing.mixed {
+                Mixed::Models => mix(to, &ends),
+                Mixed::Updates => start[to] + mix(to, &changes),
+                Mixed::Gradients => start[to] - f64::from(RATE) * mix(to, &means),
+            };
+            models[to] = start[to] + rate * (target - start[to]);
+            added[to] = if mixing.against_drift { mix(to, &means) - means[to] } else { 0.0 };
+        }
+        if done == 20 {
+            kept.iter_mut().zip(&models).for_each(|(kept, &model)| look(kept, model));
+        }
+    }
+    kept.into_iter().flatten().collect()
+}
+
+#[test]
+fn mixing_follows_its_definition() {
+    let bowls = bowls();
+    // The second learns from both others, the first from the second.
+    let usage = graph(3, &[(0, 1), (2, 1), (1, 0)]);
+    let by_samples = [[0.75, 0.25, 0.0], [0.5, 1.0 / 6.0, 1.0 / 3.0], [0.0, 0.0, 1.0]];
+    let mut benefit = BenefitGraph::builder(usage.participants());
+    for (from, to, value) in [(0, 1, 0.2), (2, 1, 0.4), (1, 0, 0.3)] {
+        benefit.add(from, to, value).expect("a benefit");
+    }
+    let benefit = benefit.build();
+    let by_benefit = [[0.7, 0.3, 0.0], [0.2, 0.4, 0.4], [0.0, 0.0, 1.0]];
+    let half_own = [[0.5, 0.5, 0.0], [0.3, 0.5, 0.2], [0.0, 0.0, 1.0]];
+    let usual = Mixing { local_steps: 2, checked: false, ..Mixing::default() };
+    let benefits = Weights::Benefit(&benefit);
+    let cases = [
+        (usual, by_samples),
+        (Mixing { against_drift: false, ..usual }, by_samples),
+        (Mixing { mixed: Mixed::Updates, ..usual }, by_samples),
+        (Mixing { mixed: Mixed::Updates, server_rate: 1.4, ..usual }, by_samples),
+        (Mixing { server_rate: 0.6, ..usual }, by_samples),
+        // Gradients are mixed at each step: rounds of one step, in this definition.
+        (
+            Mixing { mixed: Mixed::Gradients, local_steps: 1, against_drift: false, ..usual },
+            by_samples,
+        ),
+        (Mixing { weights: benefits, ..usual }, by_benefit),
+        (Mixing { own_part: Some(0.5), ..usual }, half_own),
+    ];
+    for (mixing, parts) in cases {
+        let models = train(&mixing, &bowls, &usage, 20);
+        for at in 0..3 {
+            let expected = mixed(&bowls, &mixing, &parts, at);
+            let found: Vec<f32> = models.iter().map(|model| model[at]).collect();
+            close(&found, &expected);
+        }
+    }
+}
+
+/// How many steps a round has changes nothing where gradients are mixed at each.
+#[test]
+fn gradients_are_mixed_at_every_step() {
+    let (bowls, usage) = (bowls(), graph(3, &[(0, 1), (2, 1), (1, 0)]));
+    let models = |local_steps| {
+        train(
+            &Mixing { mixed: Mixed::Gradients, local_steps, ..Mixing::default() },
+            &bowls,
+            &usage,
+            20,
+        )
+    };
+    assert_eq!(models(1), models(5));
+}
+
+/// Among those who all learn from each other, mixing is what SCAFFOLD does.
+#[test]
+fn mixing_inside_a_clique_is_scaffold() {
+    let bowls = bowls();
+    let mixing = Mixing { local_steps: 4, checked: false, ..Mixing::default() };
+    let scaffold = Averaging { local_steps: 4, correction: Correction::ControlVariates };
+    let expected = train(&scaffold, &bowls, &everybody(), 20);
+    for (found, expected) in train(&mixing, &bowls, &everybody(), 20).iter().zip(expected) {
+        close(found, &expected.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+    }
+}
+
+/// Whom its collaborators lead astray notices, and ends as well as alone.
+#[test]
+fn mixing_never_costs_more_than_noise() {
+    let setting = Synthetic { samples: vec![300, 300, 300], ..Synthetic::strong() };
+    let setting = Synthetic { negated: vec![false, false, true], ..setting };
+    let learners = setting.learners(3, 20, 500).expect("enough samples");
+    let participants = Participants::numbered(3);
+    let competing = CompetingGraph::builder(&participants).build();
+    let test_losses = |trainer: &dyn Trainer, usage: &UsageGraph| -> Vec<f64> {
+        let all = learners.iter().map(|learner| learner as &dyn Learner).collect();
+        let federation = Federation::new(&competing, all, 3).expect("one learner each");
+        let rule = Rule::Adam { rate: 0.03, decay: 0.001 };
+        let effort = Effort { evaluations: 600, rule, batch: None };
+        let models = trainer.train(&federation, usage, effort).expect("it does not diverge");
+        models.iter().zip(&learners).map(|(model, a)| a.loss(Part::Test, model)).collect()
+    };
+    let alone =
+        test_losses(&Averaging { local_steps: 10, correction: Correction::None }, &graph(3, &[]));
+    // The first two have one task, the third the opposite one; all are told to mix.
+    let careless = test_losses(&Mixing { checked: false, ..Mixing::default() }, &everybody());
+    let careful = test_losses(&Mixing::default(), &everybody());
+    for who in 0..3 {
+        let (alone, careless, careful) = (alone[who], careless[who], careful[who]);
+        assert!(careless > 2.0 * alone, "the plan does harm: {careless} and {alone} alone");
+        assert!(careful < 1.25 * alone, "{careful} and {alone} alone");
+    }
+}
+
+/// Remembers which rows were asked for.
+struct Diary {
+    bowl: Bowl,
+    rows: Mutex<Vec<Option<Vec<u32>>>>,
+}
+
+impl Learner for Diary {
+    fn parameters(&self) -> usize {
+        self.bowl.parameters()
+    }
+
+    fn shared(&self) -> usize {
+        self.bowl.shared()
+    }
+
+    fn samples(&self, part: Part) -> usize {
+        self.bowl.samples(part)
+    }
+
+    fn initial(&self, stream: &mut Stream) -> Vec<f32> {
+        self.bowl.initial(stream)
+    }
+
+    fn gradient(&self, part: Part, batch: Batch<'_>, model: &[f32], gradient: &mut [f32]) -> f64 {
+        let rows = match batch {
+            Batch::All => None,
+            Batch::Rows(rows) => Some(rows.to_vec()),
+        };
+        self.rows.lock().expect("no panic").push(rows);
+        self.bowl.gradient(part, batch, model, gradient)
+    }
+
+    fn loss(&self, part: Part, model: &[f32]) -> f64 {
+        self.bowl.loss(part, model)
+    }
+
+    fn metric(&self, _: Part, _: &[f32]) -> Option<f64> {
+        None
+    }
+}
+
+#[test]
+fn batches_go_through_all_samples_and_a_larger_one_is_all() {
+    let trainers: [&dyn Trainer; 3] = [
+        &Averaging { local_steps: 2, correction: Correction::None },
+        &Mixing::default(),
+        &Hypernetworks { hidden: 4, ..Hypernetworks::default() },
+    ];
+    for trainer in trainers {
+        for (batch, epoch) in [(Some(4), Some(2)), (Some(10), None), (Some(99), None), (None, None)]
+        {
+            let diary = Diary { bowl: Bowl::new([1.0; 3], 1.0, 10), rows: Mutex::default() };
+            let usage = graph(1, &[]);
+            let competing = CompetingGraph::builder(usage.participants()).build();
+            let federation = Federation::new(&competing, vec![&diary], 1).expect("one learner");
+            let rule = Rule::Sgd { rate: RATE, momentum: 0.0, decay: 0.0 };
+            let effort = Effort { evaluations: 20, rule, batch };
+            trainer.train(&federation, &usage, effort).expect("it does not diverge");
+            let rows = diary.rows.lock().expect("no panic");
+            assert_eq!(rows.len(), 20);
+            let Some(batches) = epoch else {
+                assert!(rows.iter().all(Option::is_none), "{} on {batch:?}", trainer.name());
+                continue;
+            };
+            let mut orders = HashSet::new();
+            for epoch in rows.chunks_exact(batches) {
+                let seen: Vec<u32> = epoch.iter().flatten().flatten().copied().collect();
+                assert_eq!(seen.len(), 8, "two batches of four, and two samples wait");
+                assert_eq!(seen.iter().collect::<HashSet<_>>().len(), 8, "none twice");
+                orders.insert(seen);
+            }
+            assert!(orders.len() > 5, "in ever new orders");
+        }
+    }
+}
+
+#[test]
+fn any_policy_goes_with_any_trainer() {
+    let bowls: Vec<Bowl> = (0..5).map(|a| Bowl::new([a as f32; 3], 1.0, 10 * (a + 1))).collect();
+    let participants = Participants::numbered(5);
+    let mut competing = CompetingGraph::builder(&participants);
+    competing.report(0, 1).expect("two participants");
+    competing.report(2, 4).expect("two participants");
+    let competing = competing.build();
+    let mut benefit = BenefitGraph::builder(&participants);
+    for (from, to) in [(0, 2), (2, 0), (3, 0), (1, 3), (4, 1), (1, 4), (3, 2)] {
+        benefit.add(from, to, 0.1).expect("a benefit");
+    }
+    let benefit = benefit.build();
+    let policies: [&dyn Policy; 6] =
+        [&Greedy, &Optimal::default(), &Cliques, &Coalitions, &Egoists, &Alone];
+    let trainers: [&dyn Trainer; 5] = [
+        &Averaging { local_steps: 2, correction: Correction::None },
+        &Averaging { local_steps: 2, correction: Correction::Proximal { pull: 0.1 } },
+        &Averaging { local_steps: 2, correction: Correction::ControlVariates },
+        &Mixing::default(),
+        &Hypernetworks { hidden: 4, ..Hypernetworks::default() },
+    ];
+    for policy in policies {
+        let usage = policy.plan(&Setting::new(&competing, &benefit)).usage;
+        for trainer in trainers {
+            let models = train(trainer, &bowls, &usage, 40);
+            let finite = models.iter().flatten().all(|parameter| parameter.is_finite());
+            assert!(models.len() == 5 && finite, "{} along {}", trainer.name(), policy.name());
+        }
+    }
+}
+
+/// What a participant's data is changes the models of those whom it reaches along usage
+/// edges, and no bit of anybody else's.
+#[test]
+fn information_flows_along_usage_edges_only() {
+    let trainers: [&dyn Trainer; 4] = [
+        &Mixing { local_steps: 3, ..Mixing::default() },
+        &Mixing { local_steps: 1, against_drift: false, ..Mixing::default() },
+        &Mixing { local_steps: 2, mixed: Mixed::Updates, ..Mixing::default() },
+        &Averaging { local_steps: 3, correction: Correction::ControlVariates },
+    ];
+    for seed in 0..u64::from(repeat(40)) {
+        let mut stream = Stream::new(seed, "flows", 0);
+        let count = 6;
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        for from in 0..count {
+            edges.extend(
+                (0..count).filter(|&to| to != from && stream.unit() < 0.25).map(|to| (from, to)),
+            );
+        }
+        let usage = graph(count, &edges);
+        let reach = Reachability::of(&usage);
+        let draw = |changed: Option<usize>| -> Vec<Bowl> {
+            let mut stream = Stream::new(seed, "goals", 0);
+            (0..count)
+                .map(|who| {
+                    let more = if changed == Some(who) { 5.0 } else { 0.0 };
+                    let mut goal = || stream.unit() as f32 * 4.0 + more;
+                    Bowl::new([goal(), goal(), goal()], 0.5, 100)
+                })
+                .collect()
+        };
+        for trainer in trainers {
+            let before = train(trainer, &draw(None), &usage, 30);
+            for source in 0..count {
+                let after = train(trainer, &draw(Some(source)), &usage, 30);
+                for who in 0..count {
+                    if !reach.reaches(source, who) {
+                        assert_eq!(
+                            before[who],
+                            after[who],
+                            "{}: {source} to {who}",
+                            trainer.name()
+                        );
+                    } else if trainer.name() == "mixing" {
+                        assert_ne!(
+                            before[who],
+                            after[who],
+                            "{}: {source} to {who}",
+                            trainer.name()
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether somebody takes a mixture, and what is kept, is also decided along usage edges only.
+#[test]
+fn decisions_are_everybodys_own() {
+    let usage = graph(4, &[(0, 1), (1, 0), (2, 1), (2, 3)]);
+    let reach = Reachability::of(&usage);
+    let trainer = Mixing { local_steps: 3, ..Mixing::default() };
+    let goals = [1.0_f32, -1.0, 1.0, 1.1];
+    let draw = |changed: Option<usize>| -> Vec<Bowl> {
+        let goal = |who: usize| goals[who] + if changed == Some(who) { 0.5 } else { 0.0 };
+        (0..4).map(|who| Bowl::new([goal(who); 3], 2.0, 100).honest()).collect()
+    };
+    let before = train(&trainer, &draw(None), &usage, 40);
+    // Those with other goals than their helpers leave mixtures.
+    for (who, goal) in [(0, 1.0), (1, -1.0), (3, 1.1)] {
+        assert!(before[who].iter().all(|x| (x - goal).abs() < 0.1), "{who}: {:?}", before[who]);
+    }
+    for source in 0..4 {
+        let after = train(&trainer, &draw(Some(source)), &usage, 40);
+        for who in (0..4).filter(|&who| !reach.reaches(source, who)) {
+            assert_eq!(before[who], after[who], "{source} to {who}");
+        }
+    }
+}
+
+/// Heads are trained under a hypernetwork too, each by its owner's data; they may differ in
+/// size.
+#[test]
+fn hypernetworks_leave_heads_to_their_owners() {
+    let bowls = vec![
+        Bowl::new([1.0; 3], 1.0, 100).with_head(&[2.0]).honest(),
+        Bowl::new([1.0; 3], 1.0, 100).with_head(&[-2.0, 3.0]).honest(),
+    ];
+    let competing = CompetingGraph::builder(&Participants::numbered(2)).build();
+    let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners, 1).expect("one learner each");
+    let effort =
+        Effort { evaluations: 600, rule: Rule::Adam { rate: 0.02, decay: 0.0 }, batch: None };
+    let usage = graph(2, &[(0, 1), (1, 0)]);
+    let models = Hypernetworks::default().train(&federation, &usage, effort).expect("it ends");
+    for (model, bowl) in models.iter().zip(&bowls) {
+        let near = model.iter().zip(&bowl.goal).all(|(x, goal)| (x - goal).abs() < 0.1);
+        assert!(near && model.len() == bowl.goal.len(), "{model:?}");
+    }
+    let benefit = JointHypernetwork::default()
+        .estimate(&federation, &mut Exchange::new(&competing))
+        .expect("it ends");
+    assert!(benefit.benefit(0, 1) > 0.2 && benefit.benefit(1, 0) > 0.2);
+}
+
+/// A personal hypernetwork learns from its owner and the owner's collaborators.
+#[test]
+fn a_personal_hypernetwork_learns_from_collaborators() {
+    let bowls: Vec<Bowl> = [1.0, 1.0, -1.0].map(|goal| Bowl::new([goal; 3], 1.0, 100)).into();
+    let competing = CompetingGraph::builder(&Participants::numbered(3)).build();
+    let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners, 1).expect("one learner each");
+    let rule = Rule::Adam { rate: 0.01, decay: 0.0 };
+    let trainer = Hypernetworks { ray_rate: 0.0, ..Hypernetworks::default() };
+    let usage = graph(3, &[(1, 0), (2, 1)]);
+    let effort = Effort { evaluations: 400, rule, batch: None };
+    let models = trainer.train(&federation, &usage, effort).expect("it does not diverge");
+    // The first has a collaborator that agrees, the second one that does not, the third none.
+    for (model, (least, most)) in models.iter().zip([(0.9, 1.1), (-0.6, 0.6), (-1.1, -0.9)]) {
+        assert!(model.iter().all(|x| (least..most).contains(x)), "{models:?}");
+    }
+}
+
+#[test]
+fn a_diverging_training_is_an_error_that_names_the_participant() {
+    let bowls = bowls();
+    let competing = CompetingGraph::builder(&Participants::numbered(3)).build();
+    let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners, 1).expect("one learner each");
+    let rule = Rule::Sgd { rate: 1e9, momentum: 0.9, decay: 0.0 };
+    let trainer = Averaging { local_steps: 5, correction: Correction::None };
+    let effort = Effort { evaluations: 100, rule, batch: None };
+    let error = trainer.train(&federation, &everybody(), effort).expect_err("it diverges");
+    let expected =
+        FederateError::Participant { participant: "v1".into(), error: LearnError::Diverged };
+    assert_eq!(error, expected);
+    assert_eq!(error.hint(), "try a smaller learning rate");
+}

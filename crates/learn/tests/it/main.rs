@@ -1,0 +1,6 @@
+//! Learning against independent computations: differences, PyTorch, plain loops.
+
+mod data;
+mod gradients;
+mod pytorch;
+mod tabular;

@@ -1,0 +1,8 @@
+//! The policies against golden answers, exhaustive search and naive twins.
+
+mod common;
+mod fairness;
+mod greedy;
+mod history;
+mod optimal;
+mod policies;
