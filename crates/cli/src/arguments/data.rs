@@ -8,11 +8,11 @@ use super::{Format, part};
 
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
-    /// Say which data sets there are: what they are, their licence, files and sizes, where from.
+    /// List the public data sets: content, licence, files, sizes and source.
     List(DataListArguments),
     /// Fetch the files of a data set from their publisher and check them.
     ///
-    /// A call that was interrupted is taken up where it ended; files that are there are kept.
+    /// An interrupted download is resumed; existing files are kept.
     Fetch(DataFetchArguments),
     /// Write a federation of lenders from the loans of the U.S. Small Business Administration.
     Banks(BanksArguments),
@@ -23,41 +23,41 @@ pub struct BanksArguments {
     /// The folder with the loans.
     #[arg(long, value_name = "DIR")]
     pub data: PathBuf,
-    /// The folder to write federation.toml and competing.csv to.
+    /// The folder for federation.toml and competing.csv.
     #[arg(long, value_name = "DIR", default_value = "banks")]
     pub out: PathBuf,
-    /// Two lenders compete where the cosine of their loans by state is above this.
-    #[arg(long, value_name = "PART", default_value_t = 0.8, value_parser = part)]
+    /// Two lenders compete if the cosine similarity of their loans by state is above this.
+    #[arg(long, value_name = "COSINE", default_value_t = 0.8, value_parser = part)]
     pub overlap: f64,
-    /// Look among so many of the largest lenders.
+    /// Consider the N largest lenders.
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub largest: usize,
-    /// Take those with at least so many loans of each outcome.
+    /// Take lenders with at least N loans of each outcome.
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub least: u64,
 }
 
 #[derive(Debug, Args)]
 pub struct DataListArguments {
-    /// A catalogue of data sets, instead of the program's own.
+    /// A catalogue of data sets. Default: the built-in catalogue.
     #[arg(long, value_name = "FILE")]
     pub catalogue: Option<PathBuf>,
-    /// What to print; as JSON it is a catalogue, to begin one's own with.
+    /// Output format. The JSON output is a catalogue that you can edit.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
 #[derive(Debug, Args)]
 pub struct DataFetchArguments {
-    /// Which: heart, sba, eicu-demo, cifar10, or one of the catalogue.
+    /// The data set: heart, sba, eicu-demo, cifar10, or one of the catalogue.
     pub name: String,
-    /// The folder to write to, data/NAME if not said; it is made if it is not there.
+    /// The folder to write to; created if missing. Default: `data/NAME`.
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
-    /// A web server to take the files from instead, as URL/NAME/FILE; checksums still hold.
+    /// Fetch the files from this web server instead, as URL/NAME/FILE. Checksums are still checked.
     #[arg(long, value_name = "URL", env = "FEDCOMPETITORS_DATA_MIRROR", hide_env_values = true)]
     pub mirror: Option<String>,
-    /// A catalogue of data sets, instead of the program's own (`data list --format json`).
+    /// A catalogue of data sets. Default: the built-in catalogue (`data list --format json`).
     #[arg(long, value_name = "FILE")]
     pub catalogue: Option<PathBuf>,
 }

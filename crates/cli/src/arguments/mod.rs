@@ -20,17 +20,16 @@ pub use reproduce::*;
 pub use runs::*;
 
 const AFTER_HELP: &str = "\
-Exit status: 0 done, 1 a finding (a plan that breaks the rule, a certificate that does \
-not hold, a run in which somebody was missing or sent garbage), 2 wrong usage or an unknown name, 3 a file \
-that says something wrong, 4 a file out of reach, 130 stopped with Ctrl-C.";
+Exit status: 0 success, 1 a finding (a plan that breaks the rule, a certificate that does \
+not hold, a run with incidents), 2 wrong usage or an unknown name, 3 a file with invalid \
+content, 4 a file or an address that cannot be reached, 130 stopped with Ctrl-C.";
 
 /// Federated learning for organisations that partly compete.
 ///
-/// `run` takes a federation file from data to everybody's own model, and `demo` shows it.
-/// Participants say whom they compete with; an estimate says who would help whom.
-/// `select` decides who may learn from whom so that nobody ever contributes to a
-/// competitor, directly or through any chain of others; `verify` proves it; `explain`
-/// gives the reason for every refusal.
+/// `run` executes a federation file, from data to a model for each participant; `demo` runs an
+/// example. Participants declare their competitors; an estimate finds who would help whom. `select`
+/// decides who may learn from whom so that nobody ever contributes to a competitor, directly or
+/// through any chain of others; `verify` proves it; `explain` gives the reason for every refusal.
 #[derive(Debug, Parser)]
 #[command(name = "fedcompetitors", version, after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -40,61 +39,61 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run eight hospitals in three cities, with made-up patients.
+    /// Run an example: eight hospitals in three cities, with synthetic patients.
     Demo(DemoArguments),
-    /// Run a federation file: who would help whom, the plan, its proof, everybody's model.
+    /// Run a federation file: estimate benefits, make and prove a plan, train models.
     Run(RunArguments),
     /// Write a federation file for a folder of data files.
     Init(InitArguments),
-    /// Say whether a federation file and its data make sense, without training.
+    /// Check a federation file and its data, without training.
     Check(CheckArguments),
-    /// Say how a run stands.
+    /// Show the status of a run.
     Status(FolderArguments),
-    /// Print every figure of a run, one a line, as CSV.
+    /// Print all figures of a run as CSV, one per line.
     Metrics(MetricsArguments),
-    /// Write every table of a run as CSV.
+    /// Write all tables of a run as CSV files.
     Export(ExportArguments),
-    /// Replay the ledger of a run and confirm the rule, or name the breach.
+    /// Replay the ledger of a run; confirm that the rule was kept, or report each breach.
     Audit(AuditArguments),
-    /// Write a run as one page to look at: its graphs, what everybody gains, the proof.
+    /// Write an HTML report of a run: graphs, gains, refusals, proof.
     Report(ReportArguments),
-    /// Show a run, or a folder of runs, in a browser, as it goes on.
+    /// Serve live pages of a run, or of a folder of runs, for a browser.
     Serve(ServeArguments),
     /// Decide who may learn from whom.
     Select(SelectArguments),
-    /// Put the plans of all policies side by side.
+    /// Compare the plans of all policies.
     Compare(CompareArguments),
-    /// Say what each competition costs: the welfare with and without it.
+    /// Show what each competition costs: the welfare with and without it.
     Price(PriceArguments),
-    /// Plan anew with participants who join (or return).
+    /// Make a new plan with participants that join or return.
     Join(JoinArguments),
-    /// Plan anew without participants who leave.
+    /// Make a new plan without participants that leave.
     Leave(JoinArguments),
-    /// Plan anew after two participants have declared that they compete.
+    /// Make a new plan after a participant has declared a competitor.
     Declare(DeclareArguments),
-    /// Plan anew, with benefits estimated anew or another policy.
+    /// Make a new plan with new benefits or another policy.
     Replan(ChangeArguments),
-    /// Prove that a plan keeps the rule, or show how it breaks it.
+    /// Prove that a plan keeps the rule, or show a path that breaks it.
     Verify(VerifyArguments),
-    /// Say why one participant may or may not learn from another.
+    /// Explain why one participant may or may not learn from another.
     Explain(ExplainArguments),
     /// Run one of the paper's experiments and print its table.
     Reproduce(ReproduceArguments),
-    /// Make a random federation, for tests and benchmarks.
+    /// Generate a random federation, for tests and benchmarks.
     Generate(GenerateArguments),
     /// List and fetch public data sets.
     Data {
         #[command(subcommand)]
         command: DataCommand,
     },
-    /// Print the completions for a shell.
+    /// Print the completion script for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write one for every command.
     Manual {
-        /// A folder to write all pages to.
+        /// Write all manual pages to this folder.
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
@@ -114,22 +113,22 @@ pub struct GraphFiles {
 pub struct SelectArguments {
     #[command(flatten)]
     pub files: GraphFiles,
-    /// The participants, one name a line; fixes their order. Without it they come in
-    /// the order of first appearance, in the benefit file, then the competing file.
+    /// The participants, one name per line, in the order to use. Default: the order of first
+    /// appearance in the benefit file, then in the competing file.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
     #[command(flatten)]
     pub policy: PolicyArguments,
-    /// A file to write the plan to, as JSON.
+    /// Write the plan to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
     pub format: PlanFormat,
-    /// Print the refused edges with their reasons too (a JSON plan holds them anyway).
+    /// Also print the refused edges with their reasons (a JSON plan has them by default).
     #[arg(long, conflicts_with = "no_refusals")]
     pub refusals: bool,
-    /// Leave the refused edges out of the JSON plan: there may be millions.
+    /// Omit the refused edges from the JSON plan; there may be millions.
     #[arg(long)]
     pub no_refusals: bool,
     #[command(flatten)]
@@ -139,7 +138,7 @@ pub struct SelectArguments {
 #[derive(Debug, Args)]
 #[group(id = "what-if", multiple = true)]
 pub struct WhatIfArguments {
-    /// What if this participant were not there? May be given several times.
+    /// What if this participant did not take part? Can be repeated.
     #[arg(long, value_name = "NAME", help_heading = "What if", conflicts_with = "out")]
     pub without: Vec<String>,
     /// What if these two competed?
@@ -159,17 +158,18 @@ impl WhatIfArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PolicyName {
-    /// The paper's: participants by level of potential, each takes all it may.
+    /// The paper's selection: in order of level of potential, each participant takes all helpers
+    /// that it may.
     Greedy,
-    /// The largest welfare that the rule allows, with proof.
+    /// The largest welfare that the rule allows, with a proven bound.
     Optimal,
-    /// Everybody with everybody in cliques without competitors, as few as can be.
+    /// As few groups without competitors as possible; all members of a group learn from each other.
     Cliques,
-    /// The collaboration equilibrium inside those cliques.
+    /// The collaboration equilibrium inside those groups.
     Coalitions,
     /// Coalitions without competitors or free riders.
     Egoists,
-    /// Everybody alone.
+    /// No edges: every participant trains alone.
     None,
 }
 
@@ -177,9 +177,9 @@ pub enum PolicyName {
 pub enum ObjectiveName {
     /// The largest sum of benefits.
     Welfare,
-    /// Whoever gets least gets as much as can be, then the next, and so on.
+    /// Maximise the smallest benefit that a participant gets, then the next smallest, and so on.
     MaxMin,
-    /// As many as can be get something, and the product of what they get is largest.
+    /// Help as many participants as possible, then maximise the product of what they get.
     Proportional,
 }
 
@@ -195,10 +195,10 @@ impl From<ObjectiveName> for Objective {
 
 #[derive(Debug, Args)]
 pub struct PolicyArguments {
-    /// How to decide.
+    /// The policy that makes the plan.
     #[arg(long, value_enum, default_value_t = PolicyName::Greedy)]
     pub policy: PolicyName,
-    /// What `optimal` aims at.
+    /// The objective of `optimal`.
     #[arg(long, value_enum, default_value_t = ObjectiveName::Welfare)]
     pub objective: ObjectiveName,
     #[command(flatten)]
@@ -207,15 +207,15 @@ pub struct PolicyArguments {
 
 #[derive(Debug, Args)]
 pub struct EffortArguments {
-    /// Seconds after which `optimal` stops with the best plan so far and its bound; so
-    /// does Ctrl-C (a second one ends the program at once, with status 130). Where
-    /// several plans are made, they share the time.
+    /// Time limit of `optimal` in seconds. It then stops with the best plan so far and its bound,
+    /// as it does at Ctrl-C (a second Ctrl-C ends the program, with status 130). Several plans
+    /// share the time.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, allow_negative_numbers = true, value_parser = seconds)]
     pub time_limit: f64,
-    /// `optimal` stops once no plan can be better by more than this part (0.01 = 1 %).
-    #[arg(long, value_name = "PART", default_value_t = 0.0, allow_negative_numbers = true, value_parser = part)]
+    /// Stop `optimal` once no plan can be better by more than this fraction (0.01 = 1 %).
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.0, allow_negative_numbers = true, value_parser = part)]
     pub gap: f64,
-    /// The seed of `optimal`'s search.
+    /// The seed of the search of `optimal`.
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
 }
@@ -230,28 +230,28 @@ impl EffortArguments {
 
 #[derive(Debug, Args)]
 pub struct ChangeArguments {
-    /// The plan so far, with its provenance.
+    /// The current plan, with its provenance.
     #[arg(long, value_name = "FILE")]
     pub plan: PathBuf,
     #[command(flatten)]
     pub files: GraphFiles,
     #[command(flatten)]
     pub policy: PolicyArguments,
-    /// A file to write the new plan to; it may be that of the old one.
+    /// Write the new plan to this file; it may be the file of the current plan.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Nobody has trained by the plan so far: nothing has flowed along it.
+    /// Nobody has trained along the current plan yet, so no data has flowed along it.
     #[arg(long)]
     pub untrained: bool,
-    /// A participant that begins again from its own data, so that its model carries
-    /// nobody else's; may be given several times.
+    /// This participant starts again from its own data, so that its model carries nobody else's.
+    /// Can be repeated.
     #[arg(long, value_name = "NAME")]
     pub restart: Vec<String>,
-    /// These two no longer compete: the plan remembers competitions, so that none is lost
-    /// with a line of the competing file. May be given several times.
+    /// These two no longer compete. The plan remembers competitions, so removing a line from the
+    /// competing file is not enough. Can be repeated.
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     pub reconciled: Vec<String>,
 }
@@ -260,7 +260,7 @@ pub struct ChangeArguments {
 pub struct JoinArguments {
     #[command(flatten)]
     pub change: ChangeArguments,
-    /// Who.
+    /// The names of the participants.
     #[arg(required = true)]
     pub names: Vec<String>,
 }
@@ -269,9 +269,9 @@ pub struct JoinArguments {
 pub struct DeclareArguments {
     #[command(flatten)]
     pub change: ChangeArguments,
-    /// Who declares it.
+    /// The participant that declares it.
     pub a: String,
-    /// With whom.
+    /// The competitor that it declares.
     pub b: String,
 }
 
@@ -279,15 +279,16 @@ pub struct DeclareArguments {
 pub struct PriceArguments {
     #[command(flatten)]
     pub files: GraphFiles,
-    /// The participants, one name a line; fixes their order.
+    /// The participants, one name per line, in the order to use.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
-    /// How to decide; by `optimal` the price is the competition's own, not a heuristic's.
+    /// The policy that makes the plans. With a heuristic policy, the price also depends on the
+    /// heuristic.
     #[arg(long, value_enum, default_value_t = PolicyName::Optimal)]
     pub policy: PolicyName,
     #[command(flatten)]
     pub effort: EffortArguments,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
@@ -296,34 +297,34 @@ pub struct PriceArguments {
 pub struct CompareArguments {
     #[command(flatten)]
     pub files: GraphFiles,
-    /// The participants, one name a line; fixes their order.
+    /// The participants, one name per line, in the order to use.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
-    /// What `optimal` aims at.
+    /// The objective of `optimal`.
     #[arg(long, value_enum, default_value_t = ObjectiveName::Welfare)]
     pub objective: ObjectiveName,
     #[command(flatten)]
     pub effort: EffortArguments,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PlanFormat {
-    /// A table for people.
+    /// A table.
     Text,
     /// The plan, as --out writes it.
     Json,
-    /// One line for each edge.
+    /// One line per edge.
     Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
@@ -332,16 +333,16 @@ pub struct VerifyArguments {
     /// Who competes with whom: CSV with header `a,b`, or an n × n .npy matrix.
     #[arg(long, value_name = "FILE")]
     pub competing: PathBuf,
-    /// The plan, as `select --out` wrote it.
+    /// The plan, a file written by `select --out`.
     #[arg(long, value_name = "FILE")]
     pub plan: PathBuf,
-    /// A file to write the certificate to.
+    /// Write the certificate to this file.
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
-    /// A certificate to check against the plan, instead of making one.
+    /// Check this certificate against the plan, instead of making one.
     #[arg(long, value_name = "FILE", conflicts_with = "certificate")]
     pub against: Option<PathBuf>,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
@@ -350,36 +351,36 @@ pub struct VerifyArguments {
 pub struct ExplainArguments {
     #[command(flatten)]
     pub files: GraphFiles,
-    /// The plan, as `select --out` wrote it.
+    /// The plan, a file written by `select --out`.
     #[arg(long, value_name = "FILE")]
     pub plan: PathBuf,
     /// The participant whose data would help.
     pub from: String,
     /// The participant that would learn.
     pub to: String,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
 #[derive(Debug, Args)]
 pub struct GenerateArguments {
-    /// How many participants.
+    /// The number of participants.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=MOST_PARTICIPANTS as i64))]
     pub participants: u32,
-    /// With which probability two participants compete.
+    /// The probability that two participants compete.
     #[arg(long, value_name = "P", default_value_t = 0.2, allow_negative_numbers = true, value_parser = probability)]
     pub competing_density: f64,
-    /// With which probability one participant helps another.
+    /// The probability that one participant helps another.
     #[arg(long, value_name = "P", default_value_t = 0.5, allow_negative_numbers = true, value_parser = probability)]
     pub benefit_density: f64,
     /// The same seed gives the same federation.
     #[arg(long, value_name = "SEED", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
-    /// The folder to write to; it is made if it is not there.
+    /// The folder to write to; created if missing.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// The form of the two graphs.
+    /// The file format of the two graphs.
     #[arg(long, value_enum, default_value_t = GraphFormat::Csv)]
     pub format: GraphFormat,
 }
@@ -388,24 +389,24 @@ pub struct GenerateArguments {
 pub enum GraphFormat {
     /// competing.csv and benefit.csv.
     Csv,
-    /// competing.npy and benefit.npy, for researchers.
+    /// competing.npy and benefit.npy.
     Npy,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..=1e9).contains(&value) => Ok(value),
-        _ => Err("a time is a number of seconds that is at least 0".into()),
+        _ => Err("expected a number of seconds, at least 0".into()),
     }
 }
 
 fn part(text: &str) -> Result<f64, String> {
-    probability(text).map_err(|_| "a part is a number from 0 to 1, such as 0.05 for 5 %".into())
+    probability(text).map_err(|_| "expected a number from 0 to 1, such as 0.05 for 5 %".into())
 }
 
 fn probability(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
-        _ => Err("a probability is a number from 0 to 1".into()),
+        _ => Err("expected a number from 0 to 1".into()),
     }
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub struct DemoArguments {
-    /// The folder to write models, record and report to; it is made if it is not there.
+    /// The folder for models, record and report; created if missing.
     #[arg(long, value_name = "DIR", default_value = "demo-run")]
     pub out: PathBuf,
 }
@@ -15,23 +15,24 @@ pub struct DemoArguments {
 pub struct RunArguments {
     /// The federation file.
     pub federation: PathBuf,
-    /// The folder to write models, record and report to; it is made if it is not there.
-    /// Without it `NAME-run`, for a federation file `NAME.toml` or `NAME/federation.toml`.
+    /// The folder for models, record and report; created if missing. Default: `NAME-run` for a
+    /// federation file `NAME.toml` or `NAME/federation.toml`.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with a run that was interrupted; it ends with the same bytes.
+    /// Resume an interrupted run. The results are the same, byte for byte.
     #[arg(long)]
     pub resume: bool,
-    /// The folder with the participants' data files, instead of the federation file's own.
+    /// The folder with the participants' data files. Default: the folder of the federation file.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// A script of participants that drop out, come late or send garbage.
+    /// A script of faults to simulate: participants that drop out, come late or send invalid data.
     #[arg(long, value_name = "FILE")]
     pub faults: Option<PathBuf>,
-    /// Do everything so many times, with the seeds that follow, instead of what the file says.
+    /// Repeat everything N times, with consecutive seeds. Default: `repeats` of the federation
+    /// file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeats: Option<u64>,
-    /// Exchange models so many times, instead of what the file says.
+    /// Train for N rounds. Default: `rounds` of the federation file.
     #[arg(long, value_name = "N", value_parser = rounds)]
     pub rounds: Option<usize>,
 }
@@ -39,22 +40,22 @@ pub struct RunArguments {
 fn rounds(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(rounds @ 1..=1_000_000) => Ok(rounds),
-        _ => Err("a number from 1 to 1000000".into()),
+        _ => Err("expected a number from 1 to 1000000".into()),
     }
 }
 
 #[derive(Debug, Args)]
 pub struct InitArguments {
-    /// The folder with one data file (.csv, .csv.gz, .data, .parquet) for each participant.
+    /// The folder with one data file (.csv, .csv.gz, .data, .parquet) per participant.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The column to predict; the last one, if it is not said.
+    /// The column to predict. Default: the last column.
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// The file to write; without it `federation.toml` in the folder.
+    /// The file to write. Default: `federation.toml` in the folder.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Write over a file that is already there.
+    /// Overwrite an existing file.
     #[arg(long)]
     pub force: bool,
 }
@@ -63,80 +64,79 @@ pub struct InitArguments {
 pub struct CheckArguments {
     /// The federation file.
     pub federation: PathBuf,
-    /// The folder with the participants' data files, instead of the federation file's own.
+    /// The folder with the participants' data files. Default: the folder of the federation file.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct FolderArguments {
-    /// The folder of the run.
+    /// The run directory.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub struct AuditArguments {
-    /// The folder of the run.
+    /// The run directory.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Who competes is what this federation file says, not what the run says.
+    /// Take the competitors from this federation file, not from the record of the run.
     #[arg(long, value_name = "FILE")]
     pub federation: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// The folder of the run.
+    /// The run directory.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Write the page to this file instead of report.html in the folder of the run.
+    /// The file to write. Default: `report.html` in the run directory.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// The folder of a run, or one whose folders are runs.
+    /// A run directory, or a folder of run directories.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Where to listen. Beyond this machine everything needs the link that is printed; what is
-    /// sent is not encrypted.
+    /// The address to listen on. If other machines can reach it, every page needs the printed link;
+    /// nothing is encrypted.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8765")]
     pub listen: SocketAddr,
-    /// Print a link for this participant too. It opens a page of its own, with nothing of whom
-    /// others compete with, and nothing else; everything then needs a link. May be given several
-    /// times.
+    /// Also print a link for this participant. It opens only the participant's own page, which does
+    /// not show who else competes with whom. Every page then needs a link. Can be repeated.
     #[arg(long = "as", value_name = "NAME")]
     pub participants: Vec<String>,
-    /// Make the links of this secret, so that they stay the same from one start to the next;
-    /// without it they are new each time.
+    /// Derive the links from the secret in this file, so that they stay the same after a restart.
+    /// Default: new links at every start.
     #[arg(long, value_name = "FILE")]
     pub secret: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct MetricsArguments {
-    /// The folder of the run.
+    /// The run directory.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = MetricsFormat::Csv)]
     pub format: MetricsFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MetricsFormat {
-    /// One figure a line.
+    /// One figure per line.
     Csv,
 }
 
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// The folder of the run.
+    /// The run directory.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The folder to write to; without it `export` in the run's own.
+    /// The folder to write to. Default: `export` in the run directory.
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
 }
