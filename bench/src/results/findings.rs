@@ -122,7 +122,7 @@ impl Teller<'_> {
             self.ours(best.mean().mean)
         );
         if self.stored.seeds.len() == 1 {
-            return format!("{first}, with one seed: nothing is known of chance.");
+            return format!("{first}, with one seed: spread unknown.");
         }
         let tie = |other: &Method| {
             let (behind, reach) = self.behind(other, best);
@@ -171,7 +171,7 @@ impl Teller<'_> {
         }
         if let Some(tied) = ties.into_iter().find(|method| leads(method)) {
             findings.agrees.push(format!(
-                "{} is among those that cannot be told from the {best_word} mean; in the paper the {best_word} is {in_paper}.",
+                "{} is in a tie with the {best_word} mean; in the paper the {best_word} is {in_paper}.",
                 name(tied)
             ));
             return;
@@ -198,7 +198,7 @@ impl Teller<'_> {
         let (behind, reach) = self.behind(own, best);
         let by = self.difference(behind, reach);
         Some(format!(
-            "{} is not the paper's way to train; {}, which is, is behind it by {by}.",
+            "{} does not train as in the paper; {}, which does, is behind it by {by}.",
             name(best),
             name(own)
         ))
@@ -246,7 +246,7 @@ impl Teller<'_> {
             findings.differs.push(format!("In the other order: {}.", reversed.join("; ")));
         }
         if !tied.is_empty() {
-            findings.differs.push(format!("Not told apart here: {}.", tied.join("; ")));
+            findings.differs.push(format!("In a tie here: {}.", tied.join("; ")));
         }
     }
 
@@ -348,12 +348,12 @@ impl Teller<'_> {
             findings.agrees.push(format!("These fail, {failure}: {}.", listed(&both)));
         }
         if !here.is_empty() {
-            findings.differs.push(format!("Fail here alone, {failure}: {}.", listed(&here)));
+            findings.differs.push(format!("Fail only here, {failure}: {}.", listed(&here)));
         }
         if !there.is_empty() {
             findings
                 .differs
-                .push(format!("Fail in the paper alone, {failure}: {}.", listed(&there)));
+                .push(format!("Fail only in the paper, {failure}: {}.", listed(&there)));
         }
     }
 
@@ -378,12 +378,16 @@ impl Teller<'_> {
         };
         let rule = &self.local.rule;
         let chosen = match self.stored.rules {
-            Some(rules) => format!("Its rule was chosen by validation data among {rules}: {rule}."),
-            None => format!("Its rule: {rule}; among how many it was chosen is not recorded."),
+            Some(rules) => format!(
+                "Its optimizer settings were chosen by validation data among {rules}: {rule}."
+            ),
+            None => {
+                format!("Its optimizer settings: {rule}; the number of candidates is not recorded.")
+            }
         };
         Some(format!(
-            "Local is {verdict} than the paper's by {by}{whom}. Nobody learns from anybody there: the difference \
-             comes from how models are trained and tested. {chosen}"
+            "Local is {verdict} than the paper's by {by}{whom}. In Local nobody learns from \
+             others, so the difference comes from how models are trained and tested. {chosen}"
         ))
     }
 
@@ -393,7 +397,7 @@ impl Teller<'_> {
         let rules: Vec<String> = self.better_by_far().iter().map(rule).collect();
         (!rules.is_empty()).then(|| {
             let rules = rules.join("; ");
-            format!("The rules of those with less than half of the paper's error, found in the same way: {rules}.")
+            format!("The optimizer settings of those with less than half of the paper's error, chosen in the same way: {rules}.")
         })
     }
 
@@ -450,7 +454,7 @@ impl Teller<'_> {
         }
         let told = [
             ("Better than Local", above),
-            ("Not told apart from Local", level),
+            ("In a tie with Local", level),
             ("Worse than Local", below),
         ];
         let told = told.into_iter().filter(|(_, methods)| !methods.is_empty());

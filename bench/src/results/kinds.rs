@@ -84,10 +84,10 @@ impl Sure {
     }
 }
 
-const SYNTHETIC: &str = "The paper leaves open how samples are split, how long methods train and how \
-    rates are chosen. Here every method has the same purse of gradients, and everybody keeps the model \
-    that its own validation data likes. After an earlier draw of seeds, in which mixing was behind SCAFFOLD in \
-    the weak setting, a choice was added to mixing.";
+const SYNTHETIC: &str = "The paper leaves open how samples are split, how long methods train and how rates are chosen. \
+    Here every method has the same gradient budget, and each participant keeps the model that is \
+    best on its own validation data. After an earlier draw of seeds, in which mixing was behind \
+    SCAFFOLD in the weak setting, an option was added to mixing.";
 
 /// All of them, in the order of the page.
 pub const KINDS: [Kind; 4] = [
@@ -121,15 +121,16 @@ pub const KINDS: [Kind; 4] = [
         title: "CIFAR-10",
         experiment: "cifar10",
         folders: &["cifar10-full", "cifar10-short", "cifar10"],
-        about: "Ten participants with two classes of images each; split and competitions are drawn anew with each seed.",
+        about: "Ten participants with two classes of images each; each seed draws new splits and competitions.",
         metric: "test accuracy in percent",
         better: Better::Higher,
         factor: 100.0,
         digits: (2, 2),
         sure: Sure::Error,
-        caution: "The paper only has means over the participants. These draws are the fourth set: rates, the own part in \
-                  mixtures, the width of hypernetworks and the budget (1,125 gradients before) were changed after \
-                  figures of earlier ones had been seen, test accuracy of two graphs among them, in which mixing was \
+        caution: "The paper reports only means over the participants. These draws are the fourth \
+                  set: rates, the weight of the own model in mixtures, the width of hypernetworks \
+                  and the budget (1,125 gradients before) were changed after results of earlier \
+                  draws were known, including the test accuracy of two graphs in which mixing was \
                   not ahead of Local.",
         decision: "docs/decisions/0011-images.md",
     },
@@ -137,14 +138,14 @@ pub const KINDS: [Kind; 4] = [
         title: "Hospitals",
         experiment: "eicu",
         folders: &["eicu", "eicu-demo"],
-        about: "Who dies in hospital, as told by the first day; cross-validated anew with each seed.",
+        about: "Deaths in hospital, predicted from the data of the first day; each seed draws new folds for cross-validation.",
         metric: "test AUC",
         better: Better::Higher,
         factor: 1.0,
         digits: (3, 3),
         sure: Sure::Interval,
-        caution: "All repeats have the same patients: intervals tell the chance of splits and training, not \
-            that of other patients, which is larger.",
+        caution: "All repeats have the same patients: the intervals show the variation from splits and \
+            training, not from other patients, which is larger.",
         decision: "docs/decisions/0010-hospitals.md",
     },
 ];

@@ -95,12 +95,12 @@ fn read(path: &Path) -> Result<Speed, Failure> {
         let line = record.position().map(csv::Position::line);
         let seconds = record[3].parse().ok().filter(|&seconds: &f64| seconds > 0.0);
         let seconds =
-            seconds.ok_or_else(|| wrong(line, "the seconds are no number above 0".into()))?;
+            seconds.ok_or_else(|| wrong(line, "the seconds are not a number above 0".into()))?;
         turns.push(Turn { what: record[0].to_owned(), side: record[1].to_owned(), seconds });
     }
     let lines = lines(&turns);
     if lines.is_empty() {
-        return Err(wrong(None, "there is nothing that both sides did".into()));
+        return Err(wrong(None, "no work was timed on both sides".into()));
     }
     let made = Made::read(&path.with_extension("txt")).map_err(|error| told(&error))?;
     let run = path.parent().map(last).unwrap_or_default();

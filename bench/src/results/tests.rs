@@ -98,13 +98,13 @@ fn nearly_all_as_in_the_paper() {
     assert_eq!(
         found.differs,
         [format!(
-            "{mixing} is not the paper's way to train; FedCompetitors, which is, is behind it by 0.0200 ± 0.0000."
+            "{mixing} does not train as in the paper; FedCompetitors, which does, is behind it by 0.0200 ± 0.0000."
         )]
     );
     assert_eq!(found.why.len(), 1);
     assert!(found.why[0].starts_with("Local is better than the paper's by 0.020. "));
     assert!(found.why[0].ends_with(
-        "Its rule: Adam, rate 0.1, decay 0; among how many it was chosen is not recorded."
+        "Its optimizer settings: Adam, rate 0.1, decay 0; the number of candidates is not recorded."
     ));
 }
 
@@ -132,8 +132,8 @@ fn nothing_as_in_the_paper() {
              SCAFFOLD: v1 8.500 (the paper's 0.12 ± 0.01), v2 8.500 (the paper's 0.12 ± 0.02); \
              FedCompetitors: v1 0.310 (the paper's 0.11 ± 0.01), v2 0.310 (the paper's 0.11 ± 0.02).",
             "Less than half of the paper's error: FedAvg 0.105 (the paper's 9.00).",
-            "Fail here alone, error over 10 times that of Local: SCAFFOLD 15.2 times (the paper's 0.2).",
-            "Fail in the paper alone, error over 10 times that of Local: FedAvg 0.2 times (the paper's 17.5).",
+            "Fail only here, error over 10 times that of Local: SCAFFOLD 15.2 times (the paper's 0.2).",
+            "Fail only in the paper, error over 10 times that of Local: FedAvg 0.2 times (the paper's 17.5).",
         ]
     );
     assert!(found.why[0].starts_with(
@@ -163,13 +163,11 @@ fn ties_and_equal_rows() {
     );
     assert_eq!(
         found.agrees[0],
-        "FedCompetitors is among those that cannot be told from the lowest mean; in the paper the lowest is FedCompetitors (0.13)."
+        "FedCompetitors is in a tie with the lowest mean; in the paper the lowest is FedCompetitors (0.13)."
     );
     assert_eq!(
         found.differs,
-        [
-            "Not told apart here: CE and SCAFFOLD; FedCompetitors and SCAFFOLD; FedCompetitors and CE."
-        ]
+        ["In a tie here: CE and SCAFFOLD; FedCompetitors and SCAFFOLD; FedCompetitors and CE."]
     );
     assert_eq!(
         found.why[1],
@@ -212,7 +210,7 @@ fn without_figures_of_the_paper() {
             "The highest mean is that of FedProx, 0.802; no other is within the 95 % interval of the difference.",
             "Behind it: FedCompetitors (mixing) by 0.1025 ± 0.0318.",
             "Better than Local: FedProx (0.1000 ± 0.0000).",
-            "Not told apart from Local: FedCompetitors (mixing) (-0.0025 ± 0.0318).",
+            "In a tie with Local: FedCompetitors (mixing) (-0.0025 ± 0.0318).",
             "Worse than Local: CE (-0.1000 ± 0.0000).",
         ]
     );
@@ -254,9 +252,9 @@ fn accuracies_of_images() {
         "### cifar10-short\n\nBudget: short.\n",
         "| Local | 91.00 ± 0.71 | 89.99 ± 0.30 | 2000 | – | Adam, rate 0.1, decay 0 |",
         "| Unknown | 50.00 ± 0.00 | – |",
-        "Its rule was chosen by validation data among 4: Adam, rate 0.1, decay 0.",
+        "Its optimizer settings were chosen by validation data among 4: Adam, rate 0.1, decay 0.",
         "| cifar10-short | 901 to 902 | 2000 | 61 | not recorded | not recorded | abc | not recorded | not recorded |",
-        "## Hospitals\n\nWho dies in hospital, as told by the first day; cross-validated anew with each seed.\n\nNo results are stored yet.\n",
+        "## Hospitals\n\nDeaths in hospital, predicted from the data of the first day; each seed draws new folds for cross-validation.\n\nNo results are stored yet.\n",
         "No times are stored yet.",
     ] {
         assert!(page.contains(part), "{part}\nis not in\n{page}");
@@ -268,7 +266,7 @@ fn one_seed_says_so() {
     let found = found("eicu", &[method("Local", &[[0.7, 0.8]], &Value::Null)]);
     assert_eq!(
         found.standing,
-        ["The highest mean is that of Local, 0.750, with one seed: nothing is known of chance."]
+        ["The highest mean is that of Local, 0.750, with one seed: spread unknown."]
     );
 }
 
