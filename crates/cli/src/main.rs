@@ -85,12 +85,12 @@ impl Failure {
             Self::Learning(error) => (error.to_string(), error.hint().into()),
             Self::Run(error) => (error.to_string(), error.hint()),
             Self::Listen { address, error } => (
-                format!("{address} cannot be listened on: {error}"),
-                "choose another address with --listen; port 0 takes any that is free".into(),
+                format!("cannot listen on {address}: {error}"),
+                "choose another address with --listen; port 0 takes any free port".into(),
             ),
             Self::Output(error) => (
-                format!("standard output cannot be written to: {error}"),
-                "check where it goes".into(),
+                format!("cannot write to standard output: {error}"),
+                "check where the output is redirected to".into(),
             ),
         };
         tell(&format!("error: {error}\nhint: {hint}"));

@@ -50,8 +50,8 @@ pub fn refuse_overwriting(target: Option<&Path>, read: &[&Path]) -> Result<(), F
     };
     match read.iter().find(|path| same(path)) {
         Some(path) => Err(Failure::Usage {
-            error: format!("{} would be written over what was read from it", shown_path(path)),
-            hint: "choose another file to write to".into(),
+            error: format!("{} is an input file and would be overwritten", shown_path(path)),
+            hint: "choose another output file".into(),
         }),
         None => Ok(()),
     }

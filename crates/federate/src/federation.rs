@@ -26,7 +26,7 @@ pub enum FederateError {
         participants: usize,
     },
     /// Estimates that leave nothing to train with.
-    #[error("estimates take {needed} of {budget} gradients")]
+    #[error("estimates need {needed} gradients, and the budget is {budget}")]
     Budget {
         /// What they take.
         needed: usize,

@@ -148,7 +148,7 @@ pub enum CatalogueProblem {
     #[error("the name \"{}\" is given twice", fedcompetitors_graphs::shown(.0))]
     Twice(String),
     /// An address of another kind.
-    #[error("\"{}\" is no address of a web server", fedcompetitors_graphs::shown(.0))]
+    #[error("\"{}\" is not the URL of a web server", fedcompetitors_graphs::shown(.0))]
     Address(String),
     /// Something to unpack that is no `.tar.gz`.
     #[error("\"{}\" cannot be unpacked", fedcompetitors_graphs::shown(.0))]
@@ -163,11 +163,11 @@ impl CatalogueProblem {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Name(_) => {
-                "a name is letters, digits, `.`, `_` and `-`, up to 100, and begins with none but the first two; `.part` at its end is for what is being fetched"
+                "use up to 100 letters, digits, `.`, `_` and `-`; start with a letter or a digit, and do not end with `.part`"
             }
-            Self::Twice(_) => "give each data set, and each file in a data set, a name of its own",
-            Self::Address(_) => "write a whole address that begins with http:// or https://",
-            Self::Unpack(_) => "only an archive whose name ends with .tar.gz or .tgz is unpacked",
+            Self::Twice(_) => "give each data set, and each file in a data set, a unique name",
+            Self::Address(_) => "give a URL that starts with http:// or https://",
+            Self::Unpack(_) => "only archives named .tar.gz or .tgz can be unpacked",
             Self::NoFiles(_) => "list its files under `files`",
         }
     }

@@ -29,7 +29,7 @@ const TEST: &str = "test_batch.bin";
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cifar10Problem {
     /// One of the files is not there.
-    #[error("this file of CIFAR-10 is not there")]
+    #[error("this file of CIFAR-10 is missing")]
     NotThere,
     /// The file is not as long as it should be.
     #[error("{found} bytes instead of {expected}")]
@@ -66,10 +66,10 @@ impl Cifar10Problem {
     pub fn hint(&self) -> String {
         match self {
             Self::NotThere => {
-                "name the folder with data_batch_1.bin to data_batch_5.bin and test_batch.bin; `fedcompetitors data fetch cifar10 --to DIR` gets them"
+                "give the folder with data_batch_1.bin to data_batch_5.bin and test_batch.bin; `fedcompetitors data fetch cifar10 --to DIR` fetches them"
             }
             Self::Size { .. } | Self::Label { .. } => {
-                "the file is damaged or of another form (the \"binary version\" is needed): fetch it again with `fedcompetitors data fetch cifar10`"
+                "the file is damaged or has another format (the \"binary version\" is needed): fetch it again with `fedcompetitors data fetch cifar10`"
             }
             Self::Count { .. } => {
                 "one file may be there twice under two names: fetch them again with `fedcompetitors data fetch cifar10`"
@@ -170,7 +170,7 @@ mod tests {
             "3 images with the label 2 instead of 2, in all files of its kind"
         );
         let error = read_cifar10(folder.path()).expect_err("nothing is there");
-        assert!(error.to_string().contains("data_batch_1.bin: this file of CIFAR-10 is not there"));
+        assert!(error.to_string().contains("data_batch_1.bin: this file of CIFAR-10 is missing"));
         assert!(error.hint().contains("fedcompetitors data fetch cifar10"));
     }
 }

@@ -166,7 +166,9 @@ impl<'r> Reading<'r> {
         };
         let target = find(&rules.target, "as the target")?;
         let only = match only {
-            Some((column, value)) => Some((find(column, "to tell whose rows they are")?, value)),
+            Some((column, value)) => {
+                Some((find(column, "to select the participant's rows")?, value))
+            }
             None => None,
         };
         let mut unused = BTreeSet::from([target]);
@@ -178,12 +180,12 @@ impl<'r> Reading<'r> {
             find(column, "in `categories`")?;
         }
         for column in rules.missing_in.keys() {
-            find(column, "in `missing_in`")?;
+            find(column, "in `missing-in`")?;
         }
         let features: Vec<usize> = match &rules.use_only {
             Some(columns) => columns
                 .iter()
-                .map(|column| find(column, "in `use_only`"))
+                .map(|column| find(column, "in `features`"))
                 .collect::<Result<_, _>>()?,
             None => (0..header.len()).filter(|at| !unused.contains(at)).collect(),
         };

@@ -91,7 +91,7 @@ pub enum Problem {
         most: usize,
     },
     /// The graphs of so many participants don't fit into memory.
-    #[error("the graphs of {count} participants take {} MB of memory, more than there is", .bytes / 1_000_000)]
+    #[error("the graphs of {count} participants need {} MB of memory, more than is available", .bytes / 1_000_000)]
     TooLittleMemory {
         /// How many participants there are.
         count: usize,
@@ -165,7 +165,7 @@ fn of_participant(participant: Option<&str>) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum NpyProblem {
     /// It does not begin as `.npy` files do.
-    #[error("it does not begin with the NumPy magic")]
+    #[error("it does not start with the magic bytes of NumPy")]
     Magic,
     /// A version after 3.
     #[error("its format version is {0}")]
@@ -188,7 +188,7 @@ pub enum NpyProblem {
         expected: u64,
     },
     /// The file goes on after the last entry.
-    #[error("it goes on after its last entry")]
+    #[error("there is data after its last entry")]
     Long,
 }
 
@@ -211,31 +211,31 @@ impl FileError {
     pub fn hint(&self) -> String {
         match &self.problem {
             Problem::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
-                "check the path; files are looked for from the current folder".into()
+                "check the path; it is relative to the current folder".into()
             }
-            Problem::Unreadable(_) => "check that it is a file that you may read".into(),
+            Problem::Unreadable(_) => "check that it is a file and that you may read it".into(),
             Problem::Unwritable(_) => {
-                "check that the folder exists, may be written to and has space left".into()
+                "check that the folder exists, is writable and has space left".into()
             }
             Problem::NotUtf8 => "save the file as UTF-8".into(),
-            Problem::Empty => "check that it is the right file and was written to its end".into(),
+            Problem::Empty => "check that it is the right file and complete".into(),
             Problem::OpenQuote => {
-                "a name that holds a double quote is written in double quotes, each quote in it doubled".into()
+                "put a name that contains a double quote in double quotes, and double each quote in it".into()
             }
             Problem::Header { found, .. } if found.contains('\t') => {
                 "separate the columns with commas, not tabs".into()
             }
             Problem::Header { found, .. } if found == "a,b" || found == "from,to,benefit" => {
-                "the competing and the benefit file seem to be exchanged".into()
+                "the competing and the benefit file seem to be swapped".into()
             }
             Problem::Header { found, .. } if found.contains(';') => {
                 "separate the columns with commas, not semicolons".into()
             }
             Problem::Header { expected, .. } => format!("make `{expected}` the first line"),
             Problem::Fields { .. } => {
-                "a name that holds a comma, a quote or a line break is written in double quotes; a number has a point, no comma".into()
+                "put a name that contains a comma, a quote or a line break in double quotes; write numbers with a decimal point".into()
             }
-            Problem::NotANumber { .. } => "write a number such as 0.25, with a point".into(),
+            Problem::NotANumber { .. } => "write a number with a decimal point, such as 0.25".into(),
             Problem::Graph(error) => error.hint(),
             Problem::OfParticipant { error, .. } => error.hint(),
             Problem::Federation(problem) => problem.hint(),
@@ -244,21 +244,21 @@ impl FileError {
                     .into()
             }
             Problem::TooMany { .. } | Problem::TooLittleMemory { .. } => {
-                "the graphs take a bit for every ordered pair; split the federation".into()
+                "the graphs need one bit for every ordered pair; split the federation".into()
             }
             Problem::OtherSize { .. } => {
-                "a matrix has one row and one column for each participant, in the listed order".into()
+                "a matrix needs one row and one column for each participant, in the listed order".into()
             }
             Problem::Npy(NpyProblem::Type(_)) => {
                 "save it as float64, float32, uint8 or bool: numpy.save(path, matrix.astype(numpy.float64))".into()
             }
             Problem::Npy(_) => "write it with numpy.save, an n × n array".into(),
             Problem::NotABit { .. } => "1 says that the row competes with the column, 0 that it does not".into(),
-            Problem::Json(_) => "the file should be as `fedcompetitors` writes it; make it anew if it was cut".into(),
+            Problem::Json(_) => "the file must have the form that `fedcompetitors` writes; write it again if it is cut off".into(),
             Problem::Format { expected, .. } => {
-                format!("this program reads \"{expected}\"; make the file anew with it")
+                format!("this program reads \"{expected}\"; write the file again with it")
             }
-            Problem::Sets { .. } => "a certificate holds one set for each participant of the plan".into(),
+            Problem::Sets { .. } => "a certificate contains one set for each participant of the plan".into(),
             Problem::Data { problem, .. } => problem.hint(),
             Problem::Catalogue(problem) => problem.hint().into(),
             Problem::Cifar10(problem) => problem.hint(),

@@ -159,8 +159,9 @@ pub fn lookalikes(
         let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         if let Some(nearest) = nearest.filter(|nearest| stem(nearest) != stem(name)) {
             warnings.push(format!(
-                "\"{}\" is in {benefit} but not in {competing}, which has \"{}\": if they are the same, a \
-                 competition is lost; a list of participants tells them apart",
+                "\"{}\" is in {benefit} but not in {competing}, which has \"{}\": if both mean \
+                 the same participant, a competition is lost; correct the name, or give a list of \
+                 participants",
                 shown(name),
                 shown(&nearest),
             ));

@@ -120,7 +120,7 @@ impl<'a> Document<'a> {
             let problem = if self.text.trim().is_empty() {
                 Problem::Empty
             } else {
-                Problem::Json("the file is no JSON object".into())
+                Problem::Json("the file is not a JSON object".into())
             };
             return Err(FileError::new(self.path, problem));
         }

@@ -75,7 +75,7 @@ pub enum LearnError {
     #[error("{0}")]
     Unsuitable(&'static str),
     /// The loss or the parameters have left the finite numbers.
-    #[error("training diverged: the loss is no number any more")]
+    #[error("training diverged: the loss is not finite")]
     Diverged,
 }
 
@@ -86,12 +86,12 @@ impl LearnError {
             Self::NoSamples | Self::TooFew { .. } | Self::EmptyPart { .. } => {
                 "a participant needs at least one sample each for training, validation and test"
             }
-            Self::Shape { .. } => "every row has one number for each column",
+            Self::Shape { .. } => "every row needs one number for each column",
             Self::NotFinite { .. } => "fill in or leave out rows with missing values",
             Self::NoSuchClass { .. } => "classes are counted from 0",
             Self::NoSuchCategory { .. } => "categories are counted from 0",
             Self::Unequal { .. } => {
-                "a table has a name for each column, a value for each row and a scale for each column of numbers"
+                "a table needs a name for each column, a value for each row and a scale for each column of numbers"
             }
             Self::Unsuitable(_) => {
                 "squared error is for numbers, cross entropy for classes, binary cross entropy for two"

@@ -51,7 +51,7 @@ pub fn change_text(change: &Change<'_>) -> String {
     }
     let _ = writeln!(
         text,
-        "{} as before. Welfare, by the benefits of now: {} before, {} after; {}",
+        "{} as before. Welfare with the current benefits: {} before, {} after; {}",
         plural(kept, "edge stays", "edges stay"),
         number(before),
         number(plan.welfare),
@@ -69,7 +69,7 @@ fn why_not(change: &Change<'_>, from: usize, to: usize) -> String {
     }
     match Explanation::of(competing, benefit, usage, history, from, to).verdict {
         Verdict::Used => "it does".into(),
-        Verdict::NoBenefit => "it would not help any more".into(),
+        Verdict::NoBenefit => "it no longer helps".into(),
         Verdict::LeftOut => "the plan leaves it out".into(),
         Verdict::Refused(reason) if reason.is_direct() => "they compete".into(),
         Verdict::Refused(reason) => format!(
@@ -85,8 +85,9 @@ fn why_not(change: &Change<'_>, from: usize, to: usize) -> String {
 pub fn breaches_text(history: &Provenance, breaches: &[(usize, usize)]) -> String {
     let participants = history.participants();
     let name = |index: usize| shown(participants.name(index)).into_owned();
-    let mut text =
-        String::from("The past already breaks the rule; no plan can undo that, so none is made.\n");
+    let mut text = String::from(
+        "Models already carry data of competitors; no plan can undo that, so none is made.\n",
+    );
     for &(owner, rival) in breaches {
         let carriers = (0..participants.len())
             .filter(|&other| other != owner && other != rival && history.carries(other, rival));

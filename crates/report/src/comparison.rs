@@ -36,8 +36,8 @@ pub fn comparison_text(comparisons: &[Comparison], fairly: bool) -> String {
         return String::new();
     };
     let measures: &[&str] =
-        if fairly { &[">least gets", ">geometric mean"] } else { &[">of the best"] };
-    let columns = [">edges", ">with nothing", ">longest chain", ">seconds", "rule"];
+        if fairly { &[">minimum", ">geometric mean"] } else { &[">of the best"] };
+    let columns = [">edges", ">get nothing", ">longest chain", ">seconds", "rule"];
     let header: Vec<&str> =
         ["policy", ">welfare"].iter().chain(measures).chain(&columns).copied().collect();
     let mut table = Table::new(&header);
@@ -66,7 +66,7 @@ pub fn comparison_text(comparisons: &[Comparison], fairly: bool) -> String {
         format!("The plan of {} is proven to be the best.", best.policy)
     } else {
         format!(
-            "Best so far: {}; no plan can exceed {}. More time (--time-limit) or a smaller --gap may find better.",
+            "Best so far: {}; no plan can exceed {}. A larger --time-limit or a smaller --gap may find a better one.",
             best.policy,
             number(best.upper_bound)
         )

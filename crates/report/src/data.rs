@@ -63,7 +63,7 @@ pub fn data_text(lines: &[DataLine], features: usize) -> String {
     });
     let warnings: Vec<String> = warnings.collect();
     if !warnings.is_empty() {
-        text.push_str("\nTo look at:\n");
+        text.push_str("\nWarnings:\n");
         warnings.iter().for_each(|warning| text.extend(["  ", warning, "\n"]));
     }
     text

@@ -82,7 +82,7 @@ impl Explanation {
         match gone {
             _ if self.from == self.to => (
                 self.word(),
-                "Everybody learns from its own data; no plan is needed for that.".to_owned(),
+                "Every participant learns from its own data; this needs no plan.".to_owned(),
             ),
             Some(&gone) => {
                 ("left", format!("No: {} has left.", shown(competing.participants().name(gone))))
@@ -99,11 +99,11 @@ impl Explanation {
         let worth = number(self.benefit);
         match &self.verdict {
             Verdict::Used if self.benefit > 0.0 => format!(
-                "Yes: {to} learns from {from}. The data of {from} helps {to} (benefit {worth}), and it passes \
-                 on nothing that would reach a competitor of anybody whose data it carries."
+                "Yes: {to} learns from {from}. The data of {from} helps {to} (benefit {worth}), \
+                 and this edge brings no participant's data to a competitor."
             ),
             Verdict::Used => format!(
-                "Yes: {to} learns from {from}, though by the benefit file the data of {from} brings {to} nothing."
+                "Yes: {to} learns from {from}, although by the benefit file the data of {from} does not help {to}."
             ),
             Verdict::NoBenefit => {
                 format!(

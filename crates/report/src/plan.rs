@@ -97,11 +97,8 @@ pub(crate) fn is_proven(welfare: f64, upper_bound: f64) -> bool {
 pub fn unproven_text(welfare: f64, upper_bound: f64) -> Option<String> {
     // Rounded up: it is a promise.
     let missing = (1000.0 * (1.0 - welfare / upper_bound)).ceil() / 10.0;
-    (!is_proven(welfare, upper_bound)).then(|| {
-        format!(
-            "the plan is within {missing:.1} % of the best; the search was cut off by the clock"
-        )
-    })
+    (!is_proven(welfare, upper_bound))
+        .then(|| format!("the plan is within {missing:.1} % of the best; the search ended early"))
 }
 
 /// How much better a plan could be.

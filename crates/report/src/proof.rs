@@ -54,11 +54,11 @@ pub fn certificate_text(
     text.push('\n');
     text.push_str(&table.render());
     text.push_str(
-        "\nTo check it by hand: nobody's second column holds a name of its third, and whoever\n\
-         reaches X reaches everybody who learns from X",
+        "\nTo check it by hand: no row has a name in both its second and its third column; and the row of X,\n\
+         like every row with X in its second column, has there everybody who learns from X",
     );
     text.push_str(if with_past {
-        "; whoever carried the data of X\nbefore (`provenance` in the plan) is in the second column of X.\n"
+        "; the row of X\nalso has those who carried the data of X before (`provenance` in the plan).\n"
     } else {
         ".\n"
     });

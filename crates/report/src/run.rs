@@ -67,7 +67,7 @@ impl RunParticipant {
             lines.push(format!("and {rest} others"));
         }
         if lines.is_empty() {
-            lines.push(if self.was_offered { "nobody (left all)" } else { "nobody" }.into());
+            lines.push(if self.was_offered { "nobody (kept own model)" } else { "nobody" }.into());
         }
         lines
     }
@@ -183,13 +183,13 @@ impl RunReport {
 
     /// What the figures are.
     pub(crate) fn legend(&self) -> String {
-        let better = if self.more_is_better { "more" } else { "less" };
+        let better = if self.more_is_better { "higher" } else { "lower" };
         let seeds = match self.seeds() {
             0 | 1 => "",
             _ => ", mean ± deviation over the seeds",
         };
         format!(
-            "{} on each participant's own test data{seeds} ({better} is better);\nof the models on the way, each participant keeps the one its own validation data prefers.",
+            "{} on each participant's own test data{seeds} ({better} is better);\neach participant keeps the model that is best on its own validation data.",
             self.metric
         )
     }
@@ -254,7 +254,7 @@ impl RunReport {
         let mut table = Table::new(&[
             "participant",
             ">samples",
-            "learned from (part)",
+            "learned from (weight)",
             ">local",
             &own,
             ">gain",
@@ -285,7 +285,7 @@ impl RunReport {
         let has_reference = self.methods.iter().any(|method| method.is_reference);
         text.push_str(&table.render());
         if has_reference {
-            text.push_str("A reference breaks the rule and is no choice.\n");
+            text.push_str("A reference breaks the rule and is shown only for comparison.\n");
         }
         for (title, lines) in
             [("Plans", &self.plans), ("Flows", &self.flows), ("Incidents", &self.incidents)]
@@ -315,7 +315,7 @@ impl RunReport {
         let own = self.methods.first().map_or("", |method| &method.name);
         table(
             &mut text,
-            &["participant", "samples", "learned from (part)", "local", own, "gain"],
+            &["participant", "samples", "learned from (weight)", "local", own, "gain"],
             &self.people(),
         );
         text.push_str("## Methods\n\n");
@@ -334,7 +334,7 @@ impl RunReport {
         );
         let _ = writeln!(
             text,
-            "Better and worse off: participants whose mean gain is beyond ±{LITTLE}. Gradients: for each participant, estimates included. A reference breaks the rule and is no choice.\n"
+            "Better and worse off: participants whose mean gain is beyond ±{LITTLE}. Gradients: for each participant, estimates included. A reference breaks the rule and is shown only for comparison.\n"
         );
         text.push_str("## Every participant with every method\n\n");
         let mut headings = vec!["participant"];
@@ -358,8 +358,8 @@ impl RunReport {
             let _ = writeln!(text, "- {}: {}", shown(&one.name), names.join(", "));
         }
         for (title, lines) in [
-            ("How good the plans are", &self.plans),
-            ("What flows", &self.flows),
+            ("Quality of the plans", &self.plans),
+            ("Flows outside the ledger", &self.flows),
             ("What was refused, and why", &self.refused),
             ("Incidents", &self.incidents),
         ] {

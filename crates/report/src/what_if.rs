@@ -39,7 +39,7 @@ pub fn effects_text(
     for effect in effects {
         let (would_get, difference) = match effect.then {
             Some(then) => (number(then), signed(then - effect.now)),
-            None => ("not there".into(), String::new()),
+            None => ("absent".into(), String::new()),
         };
         let name = shown(participants.name(effect.participant)).into_owned();
         table.row(vec![name, number(effect.now), would_get, difference]);
@@ -70,8 +70,8 @@ pub(crate) fn worth_text(effects: &[Effect], now: Worth, then: Worth, searched: 
     if searched && !(proven(now) && proven(then)) {
         let _ = writeln!(
             text,
-            "Not proven: the best may be up to {} now and {} then, so the difference may be chance;\n\
-             more time (--time-limit) tells.",
+            "Not proven: the best may be up to {} now and {} then, so the difference may come from the search;\n\
+             a larger --time-limit may decide it.",
             number(now.upper_bound),
             number(then.upper_bound)
         );
@@ -105,7 +105,7 @@ impl Price {
 pub fn prices_text(competing: &CompetingGraph, prices: &[Price], now: f64) -> String {
     let participants = competing.participants();
     let name = |index: usize| shown(participants.name(index)).into_owned();
-    let mut table = Table::new(&["competition", "said by", ">welfare without it", ">costs"]);
+    let mut table = Table::new(&["competition", "declared by", ">welfare without it", ">costs"]);
     for price in prices {
         let said = reporters_text(competing, price.a, price.b);
         let costs = if price.is_proven() {
@@ -122,7 +122,7 @@ pub fn prices_text(competing: &CompetingGraph, prices: &[Price], now: f64) -> St
     }
     let mut text = format!("{}\nWelfare {} with all of them.\n", table.render(), number(now));
     if !prices.iter().all(Price::is_proven) {
-        text.push_str("Where a cost is a range, more time (--time-limit) narrows it.\n");
+        text.push_str("Where a cost is a range, a larger --time-limit narrows it.\n");
     }
     text
 }

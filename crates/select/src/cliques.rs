@@ -25,9 +25,9 @@ impl CliqueCover {
     /// How sure one can be that there are no fewer groups.
     pub fn note(&self) -> &'static str {
         if self.exact {
-            "the cliques are as few as can be"
+            "the number of groups is minimal"
         } else {
-            "the cliques are by DSATUR; fewer may be possible"
+            "the groups were found by DSATUR; fewer may be possible"
         }
     }
 }

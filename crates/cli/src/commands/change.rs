@@ -164,11 +164,11 @@ impl Step {
             if competing.competes(a, b) {
                 return Err(Failure::Usage {
                     error: format!(
-                        "\"{}\" and \"{}\" compete by the competing file",
+                        "the competing file says that \"{}\" and \"{}\" compete",
                         name(a),
                         name(b)
                     ),
-                    hint: "take their line out of that file first".into(),
+                    hint: "remove their line from that file first".into(),
                 });
             }
             self.past.reconcile(a, b);
@@ -181,7 +181,7 @@ impl Step {
             } else {
                 competing = competing.declared(&[(a, b)])?;
                 news = Some(format!(
-                    "note: the new plan remembers that \"{}\" and \"{}\" compete; for plans from nothing add `{}` to the competing file",
+                    "note: the new plan remembers that \"{}\" and \"{}\" compete; to make plans from scratch, add `{}` to the competing file",
                     name(a),
                     name(b),
                     csv_line(participants.name(a), participants.name(b))
@@ -242,7 +242,7 @@ impl From<ChangeError> for Failure {
 fn say_how_to_join(error: FileError) -> Failure {
     let hint = match &error.problem {
         Problem::Graph(GraphError::UnknownParticipant { name, nearest: None }) => {
-            Some(format!("if it is to take part, `fedcompetitors join … \"{}\"`", shown(name)))
+            Some(format!("to add it, run `fedcompetitors join … \"{}\"`", shown(name)))
         }
         _ => None,
     };

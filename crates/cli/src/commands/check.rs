@@ -38,7 +38,7 @@ pub fn check(arguments: &CheckArguments) -> Result<Outcome, Failure> {
     print(|output| {
         writeln!(
             output,
-            "{} makes sense: {}{}.\n\n{text}",
+            "{} is valid: {}{}.\n\n{text}",
             shown_path(path),
             plural(pairs.len(), "competing pair", "competing pairs"),
             match pairs.len() {
@@ -72,10 +72,9 @@ fn data_line(
         {
             let name = shown(name);
             if missing == rows {
-                warnings
-                    .push(format!("the column `{name}` is missing everywhere: it says nothing"));
+                warnings.push(format!("the column `{name}` has no values"));
             } else if is_constant(column) {
-                warnings.push(format!("the column `{name}` is constant: it says nothing"));
+                warnings.push(format!("the column `{name}` is constant"));
             } else if 2 * missing > rows {
                 warnings
                     .push(format!("the column `{name}` is missing in {missing} of {rows} rows"));

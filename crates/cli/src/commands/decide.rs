@@ -44,9 +44,8 @@ impl<'a> Decider<'a> {
         let PolicyArguments { policy, objective, effort } = arguments;
         if *policy != PolicyName::Optimal && *objective != ObjectiveName::Welfare {
             return Err(Failure::Usage {
-                error: "only the policy `optimal` can aim at another objective than the welfare"
-                    .into(),
-                hint: "add `--policy optimal`, or leave `--objective` out".into(),
+                error: "only the policy `optimal` has objectives other than welfare".into(),
+                hint: "add `--policy optimal`, or omit `--objective`".into(),
             });
         }
         Ok(Self::new(*policy, *objective, effort, plans))

@@ -22,14 +22,14 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
     let out = out.clone().unwrap_or_else(|| folder.join("federation.toml"));
     if out.exists() && !force {
         return Err(Failure::Usage {
-            error: format!("{} is already there", shown_path(&out)),
-            hint: "choose another file with --out, or write over it with --force".into(),
+            error: format!("{} already exists", shown_path(&out)),
+            hint: "choose another file with --out, or overwrite it with --force".into(),
         });
     }
     if folder.is_file() {
         return Err(Failure::Usage {
             error: format!("{} is a file", shown_path(folder)),
-            hint: "name the folder with one data file for each participant".into(),
+            hint: "give the folder with one data file per participant".into(),
         });
     }
     let files = data_files(folder)?;
@@ -41,7 +41,7 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
     atomically(&out, |writer| writer.write_all(text.as_bytes()))?;
     strange_texts(&files, &surveys);
     tell(&format!(
-        "{} is written for {}; say who competes with whom in it, then `fedcompetitors check {}`",
+        "wrote {} for {}; enter there who competes with whom, then run `fedcompetitors check {}`",
         shown_path(&out),
         plural(files.len(), "participant", "participants"),
         shown_path(&out)
@@ -95,8 +95,11 @@ fn data_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     files.sort();
     if files.is_empty() {
         return Err(Failure::Usage {
-            error: format!("{} holds no .csv, .csv.gz, .data or .parquet file", shown_path(folder)),
-            hint: "name the folder with one data file for each participant".into(),
+            error: format!(
+                "{} contains no .csv, .csv.gz, .data or .parquet file",
+                shown_path(folder)
+            ),
+            hint: "give the folder with one data file per participant".into(),
         });
     }
     Ok(files)
@@ -127,15 +130,15 @@ fn template(
     let of = |name: &str| merged.get(name);
     let is_text = |name: &str| of(name).is_some_and(|column| !is_mostly_of_numbers(column));
     let mut text = String::from(
-        "# A federation: who takes part, who competes, what is learned and how.\n\
-         # Every key that is not here has the default that docs/federation-file.md tells.\n\n",
+        "# A federation: its participants, their competitors, the task and the training.\n\
+         # docs/federation-file.md lists all keys and their defaults.\n\n",
     );
     let name = folder.file_name().map_or("federation".into(), |name| name.to_string_lossy());
     let _ = writeln!(text, "name = {}\nseed = 1", quoted(&name));
     text.push_str(
-        "repeats = 5                   # do everything with five seeds, for the spread\n",
+        "repeats = 5                   # repeat everything with five seeds, to see the spread\n",
     );
-    text.push_str("compare = [\"local\", \"fedavg\"]  # what to compare with\n\n[task]\n");
+    text.push_str("compare = [\"local\", \"fedavg\"]  # methods to compare with\n\n[task]\n");
     let distinct = of(target).and_then(|column| column.distinct.clone());
     let kind = match &distinct {
         Some(values) if values.len() == 2 => "binary",
@@ -146,7 +149,7 @@ fn template(
     let _ = writeln!(text, "kind = \"{kind}\"");
     let _ = writeln!(
         text,
-        "target = {}             # look here: the column to predict",
+        "target = {}             # check this: the column to predict",
         quoted(target)
     );
     if let Some(values) = distinct.filter(|_| kind != "regression") {
@@ -169,7 +172,7 @@ fn template(
     if !many.is_empty() {
         let _ = writeln!(
             text,
-            "# No numbers, and too many different texts to be categories.\nignore = {}",
+            "# Text columns with too many different values for categories.\nignore = {}",
             list(&many)
         );
     }
@@ -188,13 +191,13 @@ fn template(
         .filter_map(|&name| Some((name, of(name)?.distinct.clone()?)))
         .collect();
     if !categories.is_empty() {
-        text.push_str("\n# The categories that there can be, in all files together. Columns of numbers that are\n# really categories can be put here too.\n[data.categories]\n");
+        text.push_str("\n# The possible categories, over all files. Add columns whose numbers are really\n# categories here, too.\n[data.categories]\n");
         for (name, values) in categories {
             let _ = writeln!(text, "{} = {}", key(name), list(&values));
         }
     }
-    text.push_str("\n[model]\nhidden = []                   # widths of hidden layers; none: linear or logistic regression\n");
-    text.push_str("\n[training]\nrounds = 50                   # times that models are exchanged\nlocal-steps = 10              # steps in between\nrate = 0.01\n");
+    text.push_str("\n[model]\nhidden = []                   # widths of hidden layers; empty: linear or logistic regression\n");
+    text.push_str("\n[training]\nrounds = 50                   # exchanges of models\nlocal-steps = 10              # training steps between two exchanges\nrate = 0.01\n");
     let beside = out.parent().unwrap_or(Path::new("."));
     for (path, survey) in files.iter().zip(surveys) {
         let file = path.strip_prefix(beside).unwrap_or(path);
@@ -203,7 +206,7 @@ fn template(
         let name = ends.iter().fold(&*name, |name, end| name.strip_suffix(end).unwrap_or(name));
         let _ = write!(
             text,
-            "\n[[participants]]\nname = {}\ndata = {}   # {}\ncompetes-with = []            # the names of its rivals\n",
+            "\n[[participants]]\nname = {}\ndata = {}   # {}\ncompetes-with = []            # the names of its competitors\n",
             quoted(name),
             quoted(&file.to_string_lossy()),
             plural(survey.rows, "row", "rows")

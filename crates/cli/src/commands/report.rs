@@ -24,12 +24,12 @@ pub fn report(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let view = view(folder)?;
     let page = html::page(&view);
     atomically(&path, |writer| writer.write_all(page.as_bytes()))?;
-    tell(&format!("the page is {}", shown_path(&path)));
+    tell(&format!("wrote {}", shown_path(&path)));
     let findings = view.problems.len() + view.audit.findings.len();
     if findings == 0 {
         return Ok(Outcome::Done);
     }
-    tell(&format!("it says what is wrong: {}", plural(findings, "finding", "findings")));
+    tell(&format!("the report shows what is wrong: {}", plural(findings, "finding", "findings")));
     Ok(Outcome::Finding)
 }
 

@@ -32,8 +32,8 @@ use crate::{
 
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
     if arguments.budget.is_some() && arguments.setting != SettingName::Cifar10 {
-        let error = "`--budget` is for `cifar10`".to_owned();
-        let hint = "the others take `--evaluations`".to_owned();
+        let error = "`--budget` is only for `cifar10`".to_owned();
+        let hint = "use `--evaluations` for the other experiments".to_owned();
         return Err(Failure::Usage { error, hint });
     }
     let setting = match (arguments.setting, &arguments.data) {
@@ -42,8 +42,8 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
         (SettingName::SyntheticStrong, None) => Setting::Strong,
         (SettingName::SyntheticWeak, None) => Setting::Weak,
         _ => {
-            let error = "`--data` is for `eicu` and `cifar10`, which need it".to_owned();
-            let hint = "synthetic data is made up: leave `--data` out".to_owned();
+            let error = "`--data` is only for `eicu` and `cifar10`".to_owned();
+            let hint = "omit `--data`: synthetic data is generated".to_owned();
             return Err(Failure::Usage { error, hint });
         }
     };
@@ -153,7 +153,7 @@ fn table(results: &Results) -> ExperimentTable {
     let seeds = results.methods.first().map_or(0, |result| result.cells.len());
     ExperimentTable {
         title: match seeds {
-            1 => format!("{}, one seed: nothing is known of chance.", results.setting.name()),
+            1 => format!("{}, one seed: spread unknown.", results.setting.name()),
             _ => format!("{}, {seeds} seeds.", results.setting.name()),
         },
         metric: "Test MSE of each participant, mean ± deviation over the seeds; the last column is the mean over\n\

@@ -34,12 +34,12 @@ pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
     )];
     if let Some((method, seed, round, rounds)) = &summary.on_its_way {
         lines.push(format!(
-            "On its way: {method}, seed {seed}: {round} of {rounds} rounds are saved."
+            "In progress: {method}, seed {seed}: {round} of {rounds} rounds are saved."
         ));
     }
     if summary.status == "running" && !is_at_work {
         let folder = shown_path(&arguments.folder);
-        lines.push(format!("Go on with it: fedcompetitors run FILE --out {folder} --resume"));
+        lines.push(format!("Resume with: fedcompetitors run FILE --out {folder} --resume"));
     }
     lines.extend(summary.stops.iter().map(|Stop { seed, method, message, .. }| {
         format!("Stopped: {method}, seed {seed}: {}.", shown(message))
@@ -62,7 +62,7 @@ pub fn metrics(arguments: &MetricsArguments) -> Result<Outcome, Failure> {
 pub fn export(arguments: &ExportArguments) -> Result<Outcome, Failure> {
     let into = arguments.to.clone().unwrap_or_else(|| arguments.folder.join("export"));
     run::export(&arguments.folder, &into)?;
-    tell(&format!("every table is in {}", shown_path(&into)));
+    tell(&format!("wrote all tables to {}", shown_path(&into)));
     Ok(Outcome::Done)
 }
 
@@ -72,7 +72,7 @@ pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
     let found = run::audit(&arguments.folder, competing)?;
     let mut text = audit_text(&found);
     if let Some(path) = &arguments.federation {
-        text = format!("{text}Who competes was taken from {}.\n", shown_path(path));
+        text = format!("{text}Competitors were taken from {}.\n", shown_path(path));
     }
     print(|output| output.write_all(text.as_bytes()))?;
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
@@ -82,14 +82,14 @@ fn audit_text(audit: &Audit) -> String {
     let mut lines = vec![looked_at(audit)];
     lines.push(match audit.status.as_str() {
         "running" => {
-            "The run is not complete, it goes on or was stopped: this is what it has kept so far."
+            "The run is not complete: it is in progress or was stopped. This audit covers what is recorded so far."
                 .into()
         }
         status => format!("The run is {}.", shown(status)),
     });
     lines.extend(audit.findings.iter().map(finding_text));
     if audit.findings.is_empty() {
-        lines.push("Nobody's data came to a competitor; the record agrees with itself.".into());
+        lines.push("No participant's data reached a competitor; the record is consistent.".into());
     }
     lines.extend(audit.besides.iter().map(besides_text));
     lines.extend(
@@ -118,7 +118,7 @@ pub fn finding_text(finding: &Finding) -> String {
         Finding::Breach { training, round, entry, path } => {
             let names: Vec<_> = path.iter().map(|name| shown(name)).collect();
             format!(
-                "BREACH in {training}, round {round}, entry {entry}: data of \"{}\" came to its competitor \"{}\": {}",
+                "BREACH in {training}, round {round}, entry {entry}: data of \"{}\" reached its competitor \"{}\": {}",
                 names[0],
                 names[names.len() - 1],
                 names.join(" → ")
@@ -140,7 +140,7 @@ pub fn besides_text(besides: &Besides) -> String {
         besides.pairs.iter().map(|(a, b)| format!("{} and {}", shown(a), shown(b))).collect();
     let (method, statement) = (&besides.method, &besides.statement);
     let pairs = pairs.join(", ");
-    format!("Not in the ledger, {method}: {statement}; this joins competitors: {pairs}.")
+    format!("Not in the ledger, {method}: {statement}; this connects competitors: {pairs}.")
 }
 
 /// What there is to say of plans that should be the best: where that is not proven, and what
@@ -176,9 +176,9 @@ fn incident(summary: &Summary, method: &MethodSummary, line: &IncidentLine) -> S
 pub fn incident_kind(kind: &str) -> &'static str {
     match kind {
         "missing" => "was missing",
-        "not-finite" => "sent something that is no number, which was refused,",
-        "wrong-length" => "sent something of the wrong length, which was refused,",
-        _ => "sent something far too large, which was refused,",
+        "not-finite" => "sent NaN or infinite values (refused)",
+        "wrong-length" => "sent a wrong number of values (refused)",
+        _ => "sent values that are far too large (refused)",
     }
 }
 
@@ -228,7 +228,7 @@ pub fn report_of(summary: &Summary) -> RunReport {
                 .map(|&(a, b)| format!("{} and {}", shown(&name(a)), shown(&name(b))))
                 .collect();
             flows.push(format!(
-                "{}: {statement}; this joins competitors: {}.",
+                "{}: {statement}; this connects competitors: {}.",
                 method.name,
                 names.join(", ")
             ));

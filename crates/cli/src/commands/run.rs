@@ -49,13 +49,13 @@ pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         None => PathBuf::from(format!("{}-run", name_of(path))),
     };
     let advice = format!(
-        "stopped; go on with: fedcompetitors run {} --out {} --resume, and any other option as before",
+        "stopped; resume with: fedcompetitors run {} --out {} --resume, and all other options as before",
         shown_path(path),
         shown_path(&folder)
     );
     advise(advice);
     if arguments.resume && run::status(&folder).is_none() {
-        tell(&format!("{} holds no run to go on with: a new one begins", shown_path(&folder)));
+        tell(&format!("{} contains no run to resume: starting a new one", shown_path(&folder)));
     }
     let faults = match &arguments.faults {
         Some(path) => Some(scripted(path, federation.competing.participants())?),
@@ -109,7 +109,10 @@ fn to_the_end(
     )?;
     bar.finish_and_clear();
     if let Some(status) = before {
-        tell(&format!("the run in {} was {status} already: this is it", shown_path(folder)));
+        tell(&format!(
+            "the run in {} was already {status}; these are its results",
+            shown_path(folder)
+        ));
     }
     let summary = run::summary(folder)?;
     let report = report_of(&summary);
@@ -122,7 +125,7 @@ fn to_the_end(
         shown_path(folder),
         shown_path(&path)
     ));
-    tell(&format!("to look at it in a browser: fedcompetitors report {}", shown_path(folder)));
+    tell(&format!("for a page in the browser: fedcompetitors report {}", shown_path(folder)));
     Ok(if report.incidents.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
 

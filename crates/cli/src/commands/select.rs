@@ -54,11 +54,11 @@ fn refuse_forgetting(out: &Path) -> Result<(), Failure> {
     match read_plan(out) {
         Ok(plan) if plan.past.is_some() => Err(Failure::Usage {
             error: format!(
-                "{} is a plan that knows what has flowed so far, and `select` begins from nothing",
+                "{} is a plan with a history of data flows, which `select` would discard",
                 shown_path(out)
             ),
             hint: format!(
-                "use `fedcompetitors replan --plan {}`, or choose another file to write to",
+                "use `fedcompetitors replan --plan {}`, or choose another output file",
                 shown_path(out)
             ),
         }),

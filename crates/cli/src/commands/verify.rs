@@ -37,7 +37,10 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         Ok(certificate) => certificate,
         Err(leak) => {
             if let Some(path) = arguments.certificate.as_deref().filter(|path| path.exists()) {
-                warn(&format!("{} is an older certificate, not this plan's", shown_path(path)));
+                warn(&format!(
+                    "{} is an older certificate and does not belong to this plan",
+                    shown_path(path)
+                ));
             }
             return report_leak(arguments.format, &competing, &leak);
         }
@@ -60,13 +63,13 @@ pub fn remember(past: &Past, competing: CompetingGraph) -> CompetingGraph {
     let forgotten = past.forgotten(&competing).count();
     if forgotten > MOST_NAMED {
         warn(&format!(
-            "{forgotten} pairs compete by the plan, though not by the competing file; the first of them:"
+            "{forgotten} competing pairs are recorded in the plan but missing from the competing file; the first of them:"
         ));
     }
     for (a, b) in past.forgotten(&competing).take(MOST_NAMED) {
         warn(&format!(
-            "\"{}\" and \"{}\" compete by the plan, though not by the competing file: that counts \
-             until `--reconciled` says otherwise",
+            "the plan records that \"{}\" and \"{}\" compete, but the competing file does not: \
+             they count as competitors until `--reconciled` is given",
             name(a),
             name(b)
         ));
@@ -113,9 +116,9 @@ pub fn report_leak(
         }
     })?;
     tell(if leak.from_before {
-        "hint: the first step is past and cannot be left out; `fedcompetitors replan` makes a plan that knows of it"
+        "hint: the first step happened before this plan and cannot be removed; `fedcompetitors replan` takes it into account"
     } else {
-        "hint: leave out one edge of this path, or make the plan anew"
+        "hint: remove one edge of this path, or make a new plan"
     });
     Ok(Outcome::Finding)
 }
@@ -143,6 +146,6 @@ fn check_claim(
     if flaw.is_none() {
         return Ok(Outcome::Done);
     }
-    tell("hint: the plan itself keeps the rule; make its certificate with `--certificate FILE`");
+    tell("hint: the plan itself keeps the rule; write its certificate with `--certificate FILE`");
     Ok(Outcome::Finding)
 }

@@ -25,14 +25,18 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
     for pair in asked.if_competing.chunks_exact(2) {
         let (a, b) = (find(&pair[0])?, find(&pair[1])?);
         if competing.competes(a, b) {
-            warn(&format!("\"{}\" and \"{}\" compete anyway", shown(a), shown(b)));
+            warn(&format!("\"{}\" and \"{}\" already compete", shown(a), shown(b)));
         }
         competing = competing.declared(&[(a, b)])?;
     }
     for pair in asked.if_independent.chunks_exact(2) {
         let (a, b) = (find(&pair[0])?, find(&pair[1])?);
         if !competing.competes(a, b) {
-            warn(&format!("\"{}\" and \"{}\" do not compete anyway", shown(a), shown(b)));
+            warn(&format!(
+                "\"{}\" and \"{}\" do not compete in the first place",
+                shown(a),
+                shown(b)
+            ));
         }
         competing = competing.reconciled(a, b);
     }
@@ -41,7 +45,7 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
     let now = decider.plan(&Setting::new(&graphs.competing, &graphs.benefit));
     let then = decider.plan(&Setting::new(&competing, &benefit).without(&absent));
     if was_interrupted() {
-        warn("interrupted: the two plans were looked for unequally long");
+        warn("interrupted: the searches for the two plans had different times");
     }
     let effects = effects((&graphs.benefit, &now.usage), (&benefit, &then.usage), &absent);
     print(|output| match arguments.format {

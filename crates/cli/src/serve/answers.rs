@@ -49,15 +49,12 @@ pub fn html(page: String) -> Response {
 }
 
 pub fn not_here() -> Response {
-    told(StatusCode::NOT_FOUND, "Not here", "There is nothing at this address.")
+    told(StatusCode::NOT_FOUND, "Not found", "There is nothing at this address.")
 }
 
 pub fn busy() -> Response {
-    let mut response = told(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "Too much at once",
-        "Others are being answered; try again in a moment.",
-    );
+    let mut response =
+        told(StatusCode::SERVICE_UNAVAILABLE, "Busy", "The server is busy; try again in a moment.");
     response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
     response
 }
@@ -73,11 +70,7 @@ pub async fn at_work(desk: &Desk, work: impl FnOnce() -> Response + Send + 'stat
         response
     });
     done.await.unwrap_or_else(|_| {
-        told(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "That went wrong",
-            "This is a fault of the program.",
-        )
+        told(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", "This is a bug in the program.")
     })
 }
 
@@ -108,7 +101,7 @@ async fn page(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Respon
 }
 
 pub fn unreadable(why: &str) -> Response {
-    told(StatusCode::INTERNAL_SERVER_ERROR, "This run cannot be read", &format!("It says: {why}."))
+    told(StatusCode::INTERNAL_SERVER_ERROR, "This run cannot be read", &format!("Reason: {why}."))
 }
 
 /// What changes on the page of a run, as it does.

@@ -168,8 +168,8 @@ impl Guard {
         if !self.is_for_us(request.headers()) {
             return Some(told(
                 StatusCode::MISDIRECTED_REQUEST,
-                "Not this address",
-                "This page answers under the address that the program has printed.",
+                "Wrong address",
+                "Use the address that the program has printed.",
             ));
         }
         if request.uri().to_string().len() > LONGEST_ADDRESS {
@@ -178,7 +178,7 @@ impl Guard {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Some(told(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "Only to look at",
+                "Read only",
                 "Nothing can be changed here.",
             ));
         }
@@ -187,7 +187,7 @@ impl Guard {
             return Some(told(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "Too large",
-                "Questions here have no body.",
+                "Requests must not have a body.",
             ));
         }
         None
@@ -201,8 +201,8 @@ impl Guard {
         if self.role(token).is_none() {
             return Some(told(
                 StatusCode::FORBIDDEN,
-                "Not this link",
-                "This link does not open anything; perhaps the program was started anew and has printed another.",
+                "Invalid link",
+                "This link is not valid. The program may have been restarted and have printed a new link.",
             ));
         }
         let mut address = local_path(uri.path());
@@ -238,19 +238,17 @@ pub async fn check(State(desk): State<Arc<Desk>>, mut request: Request, next: Ne
             next.run(request).await
         }
         None => match guard.role_of_cookie(request.headers()) {
-            Some(role) if !role.may_see(request.uri().path()) => told(
-                StatusCode::FORBIDDEN,
-                "Not for this link",
-                "Your link opens your own page, and nothing else.",
-            ),
+            Some(role) if !role.may_see(request.uri().path()) => {
+                told(StatusCode::FORBIDDEN, "Not allowed", "Your link opens only your own page.")
+            }
             Some(role) => {
                 request.extensions_mut().insert(role);
                 next.run(request).await
             }
             None => told(
                 StatusCode::UNAUTHORIZED,
-                "A link is needed",
-                "Open the link that the program has printed; it has a token in it.",
+                "Link required",
+                "Open the link that the program has printed; it contains a token.",
             ),
         },
     };

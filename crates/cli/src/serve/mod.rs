@@ -60,13 +60,13 @@ pub fn serve(arguments: &ServeArguments) -> Result<Outcome, Failure> {
         Some(path) => {
             let unreadable = |error: io::Error| Failure::Usage {
                 error: format!("{} cannot be read: {error}", shown_path(path)),
-                hint: "name a file with a secret, such as 32 random bytes".into(),
+                hint: "give a file with a secret, such as 32 random bytes".into(),
             };
             let secret = fs::read(path).map_err(unreadable)?;
             if secret.len() < SHORTEST_SECRET {
                 return Err(Failure::Usage {
                     error: format!("the secret in {} is too short", shown_path(path)),
-                    hint: format!("at least {SHORTEST_SECRET} bytes, such as 32 random ones"),
+                    hint: format!("use at least {SHORTEST_SECRET} bytes, such as 32 random bytes"),
                 });
             }
             Keys::of(&secret)
@@ -92,11 +92,11 @@ pub fn serve(arguments: &ServeArguments) -> Result<Outcome, Failure> {
 /// Says where the pages are.
 fn introduce(address: SocketAddr, guard: &Guard, participants: &[(usize, String)]) {
     if guard.is_open() {
-        tell(&format!("the page is http://{address}/ (Ctrl-C ends it)"));
+        tell(&format!("the page is http://{address}/ (stop with Ctrl-C)"));
         return;
     }
     if !address.ip().is_loopback() {
-        warn("whoever can listen in on the network can read along: nothing here is encrypted");
+        warn("nothing is encrypted: anyone who can listen on the network can read the pages");
     }
     let mut tokens = guard.tokens();
     let everything = tokens.next().unwrap_or_default();
@@ -104,7 +104,7 @@ fn introduce(address: SocketAddr, guard: &Guard, participants: &[(usize, String)
         tell(&format!("for {}: http://{address}/own?token={token}", shown(name)));
     }
     tell(&format!(
-        "the page is http://{address}/?token={everything} (whoever has this link sees everything; Ctrl-C ends it)"
+        "the page is http://{address}/?token={everything} (anyone with this link sees everything; stop with Ctrl-C)"
     ));
 }
 

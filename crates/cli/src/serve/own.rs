@@ -44,7 +44,7 @@ pub async fn page(State(desk): State<Arc<Desk>>, Extension(role): Extension<Role
             html(own_page(view, participant, &version(&parts(&shown, participant))))
         }
         // What is wrong with a record may tell of others.
-        _ => unreadable("ask whoever runs the federation"),
+        _ => unreadable("only the operator of the federation can see it"),
     }
 }
 

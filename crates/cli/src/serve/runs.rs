@@ -64,9 +64,9 @@ impl Runs {
         }
         if self.single.is_none() {
             return Err(Failure::Usage {
-                error: "a participant's own page is of one run, and this is a folder of runs"
+                error: "a participant's own page belongs to one run, but this is a folder of runs"
                     .into(),
-                hint: "serve the folder of the run, or leave `--as` out".into(),
+                hint: "serve a run directory, or omit `--as`".into(),
             });
         }
         let summary = run::summary(&self.folder)?;

@@ -99,17 +99,17 @@ impl Question {
         let mut question = Self { policy, ..Self::default() };
         if let Some(name) = all("policy").next_back() {
             question.policy = PolicyName::from_str(name, false)
-                .map_err(|_| "There is no such policy.".to_owned())?;
+                .map_err(|_| "The address names an unknown policy.".to_owned())?;
         }
         if let Some(name) = all("objective").next_back() {
             question.objective = ObjectiveName::from_str(name, false)
-                .map_err(|_| "There is no such objective.".to_owned())?;
+                .map_err(|_| "The address names an unknown objective.".to_owned())?;
         }
         question.newcomers = all("new").map(str::to_owned).collect();
         let count = count + question.newcomers.len();
         let one = |text: &str| match text.parse::<usize>() {
             Ok(number) if (1..=count).contains(&number) => Ok(number - 1),
-            _ => Err("The address names somebody who is not there.".to_owned()),
+            _ => Err("The address names an unknown participant.".to_owned()),
         };
         let two = |text: &str| {
             let (a, b) = text.split_once('-').ok_or("The address names no pair.")?;
@@ -153,7 +153,7 @@ impl Question {
                 question.absent.insert(one(first("a"))?);
             }
             "join" => question.newcomers.push(first("name").trim().to_owned()),
-            _ => return Err("There is no such button.".into()),
+            _ => return Err("The address names an unknown button.".into()),
         }
         question.is_bearable(count)?;
         Ok((question, true))
@@ -165,11 +165,11 @@ impl Question {
             self.absent.len() + self.compete.len() + self.apart.len() + self.benefit.len();
         if count > MOST_PARTICIPANTS {
             Err(format!(
-                "Here questions are answered for up to {MOST_PARTICIPANTS} participants; `fedcompetitors select` takes more."
+                "What-if questions are limited to {MOST_PARTICIPANTS} participants; `fedcompetitors select` takes more."
             ))
         } else if changes > MOST_CHANGES || self.newcomers.len() > MOST_NEWCOMERS {
             Err(format!(
-                "A question has up to {MOST_CHANGES} changes and {MOST_NEWCOMERS} newcomers."
+                "A question can have up to {MOST_CHANGES} changes and {MOST_NEWCOMERS} newcomers."
             ))
         } else {
             Ok(())
@@ -215,7 +215,7 @@ impl Question {
             add(format!("{} joins.", name(known + at)), &|other| other.forget(known, at));
         }
         for &one in &self.absent {
-            add(format!("{} is not there.", name(one)), &|other| {
+            add(format!("{} does not take part.", name(one)), &|other| {
                 other.absent.remove(&one);
             });
         }
@@ -290,8 +290,7 @@ pub async fn what_if(
         Err(why) => return unreadable(&why),
     };
     let query = query.unwrap_or_default();
-    let nonsense =
-        |problem: String| told(StatusCode::BAD_REQUEST, "That cannot be asked", &problem);
+    let nonsense = |problem: String| told(StatusCode::BAD_REQUEST, "Invalid question", &problem);
     match Question::read(&query, view.run.participants.len(), usual_policy(&view)) {
         Err(problem) => nonsense(problem),
         // An address beside the one that was asked for: it begins where that one does.

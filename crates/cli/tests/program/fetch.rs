@@ -203,7 +203,7 @@ fn a_call_that_failed_is_taken_up_by_the_next() {
     let bad = Server::new(&content, &[Answer::Cut]);
     let output = desk.fetch(&bad);
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("hint: what has come is kept"));
+    assert!(text(&output.stderr).contains("hint: the received part is kept"));
     assert_eq!(desk.fetched(), ["file.bin.part", "file.bin.part.version"]);
     let good = Server::new(&content, &[Answer::Serve]);
     assert_eq!(desk.fetch(&good).status.code(), Some(0));
@@ -381,7 +381,7 @@ fn only_what_is_wanted_is_unpacked() {
     assert_eq!(fs::read(desk.path("data/set/batch.bin")).expect("unpacked"), content);
     assert_eq!(desk.fetched(), ["batch.bin"]);
     assert!(!desk.path("escaped.txt").exists());
-    assert!(text(&desk.fetch(&server).stderr).contains("batch.bin: already there"));
+    assert!(text(&desk.fetch(&server).stderr).contains("batch.bin: already exists"));
     assert_eq!(server.requests().len(), 1);
     // A member that is not as it should be, and one that is not there.
     member("batch.bin", b"another");
@@ -389,7 +389,7 @@ fn only_what_is_wanted_is_unpacked() {
     member("missing.bin", b"");
     let output = desk.fetch(&server);
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("it holds no missing.bin"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("it does not contain missing.bin"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -36,12 +36,12 @@ fn a_finished_run_is_one_page_and_its_commands_work() {
     let desk = Desk::new();
     assert_eq!(desk.run(&["demo", "--out", "demo"]).status.code(), Some(0));
     let output = desk.run(&["report", "demo"]);
-    assert_eq!(seen(&output), "--- stderr\nthe page is demo/report.html\n--- exit status 0");
+    assert_eq!(seen(&output), "--- stderr\nwrote demo/report.html\n--- exit status 0");
     let first = page(&desk, "demo/report.html");
     for words in [
         "eight hospitals in three cities",
         "✓ complete",
-        "Nobody's data came to a competitor.",
+        "No participant's data reached a competitor.",
         "North University would help",
         "may not learn from",
         "+0.056 ± 0.009",
@@ -92,7 +92,7 @@ fn a_run_on_its_way_has_a_page() {
     let output = desk.run(&["report", "run"]);
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
     let running = page(&desk, "run/report.html");
-    assert!(running.contains("… running") && running.contains("the way that data takes"));
+    assert!(running.contains("… running") && running.contains("in the direction of the data"));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_broken_run_has_a_page_that_says_so() {
     fs::write(desk.path("run/run.sqlite"), b"not a database").expect("written");
     assert_eq!(desk.run(&["report", "run"]).status.code(), Some(1));
     let nothing = page(&desk, "run/report.html");
-    assert!(nothing.contains("✕ damaged") && nothing.contains("Who takes part cannot be read."));
+    assert!(nothing.contains("✕ damaged") && nothing.contains("The participants cannot be read."));
     // What is lost must not pass for none.
     assert!(!nothing.contains("Nothing useful was refused") && !nothing.contains("0 participants"));
 }
@@ -169,18 +169,18 @@ fn what_cannot_be_done_is_told_with_a_hint() {
     ];
     insta::assert_snapshot!(outputs.iter().map(seen).collect::<Vec<_>>().join("\n\n"), @r"
     --- stderr
-    error: nowhere holds no run
-    hint: name the folder that `fedcompetitors run --out` has written to
+    error: nowhere contains no run
+    hint: give a folder that `fedcompetitors run` has written
     --- exit status 2
 
     --- stderr
     error: no/such/folder.html: cannot be written: there is no such folder
-    hint: check that the folder exists, may be written to and has space left
+    hint: check that the folder exists, is writable and has space left
     --- exit status 4
 
     --- stderr
-    error: run/run.sqlite would be written over what was read from it
-    hint: choose another file to write to
+    error: run/run.sqlite is an input file and would be overwritten
+    hint: choose another output file
     --- exit status 2
     ");
 }
@@ -320,11 +320,11 @@ fn a_run_without_local_says_why_there_is_no_gain() {
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
     for words in [
         "! complete, with incidents",
-        "Local was not among the methods of this run",
+        "the run did not include Local",
         "was missing: 2 times, 1 participant",
         "From round 2",
         "Cleo has asked for it.",
-        "Cleo learns from Anna (part 0.50)",
+        "Cleo learns from Anna (weight 0.50)",
     ] {
         assert!(page.contains(words), "{words}");
     }

@@ -75,7 +75,7 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(shown.contains("8 participants, 6 competing pairs, 5 seeds; complete."), "{shown}");
-    assert!(text(&output.stderr).ends_with("in a browser: fedcompetitors report demo\n"));
+    assert!(text(&output.stderr).ends_with("in the browser: fedcompetitors report demo\n"));
     for word in ["North Clinic", "optimal+mixing", "pooled (reference)", "gain", "refused"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
@@ -84,7 +84,7 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     assert!(report.contains("may not learn from"), "{report}");
     let audit = desk.run(&["audit", "demo"]);
     assert_eq!(audit.status.code(), Some(0));
-    assert!(text(&audit.stdout).contains("Nobody's data came to a competitor"));
+    assert!(text(&audit.stdout).contains("No participant's data reached a competitor"));
     let status = text(&desk.run(&["status", "demo"]).stdout);
     assert!(status.starts_with("eight hospitals in three cities: complete; 30 trainings done"));
     let metrics = text(&desk.run(&["metrics", "demo", "--format", "csv"]).stdout);
@@ -115,8 +115,8 @@ fn threads_and_restarts_change_nothing() {
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
     assert!((left_behind(&desk, "run1"), database()) == before);
     insta::assert_snapshot!(text(&desk.run(&["run", "small.toml", "--out", "run1"]).stderr), @r"
-    error: run1 already holds a run
-    hint: go on with it by --resume, or choose another folder with --out
+    error: run1 already contains a run
+    hint: continue it with --resume, or choose another folder with --out
     ");
     assert!(database() == before.1, "nor does a run that is refused change it");
 }
@@ -281,7 +281,10 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
          UPDATE run SET value = 'running' WHERE key = 'status';",
     );
     let audit = text(&desk.run(&["audit", "run"]).stdout);
-    assert!(audit.contains("\nThe run is not complete, it goes on or was stopped"), "{audit}");
+    assert!(
+        audit.contains("\nThe run is not complete: it is in progress or was stopped"),
+        "{audit}"
+    );
     assert_eq!(run_small(&desk, &["--resume"]).status.code(), Some(3), "the guard fires");
     let status = text(&desk.run(&["status", "run"]).stdout);
     assert!(status.starts_with("small: stopped by the guard; 4 trainings done"), "{status}");
@@ -311,7 +314,7 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
     desk.write("other.toml", &SMALL.replacen("competes-with = [\"B\"]", "", 1));
     let audit = desk.run(&["audit", "run", "--federation", "other.toml"]);
     assert_eq!(audit.status.code(), Some(1));
-    let flaw = "\nflaw in the run: \"A\" and \"B\" compete by the record alone\n";
+    let flaw = "\nflaw in the run: \"A\" and \"B\" compete only according to the record\n";
     assert!(text(&audit.stdout).contains(flaw), "{}", text(&audit.stdout));
 }
 
@@ -338,8 +341,8 @@ fn faults_are_lived_with_and_named() {
         "complete with incidents",
         "A was missing in rounds 4 to 6 (optimal+mixing, seed 7).",
         "D was missing in rounds 1 to 3 (optimal+mixing, seed 7).",
-        "C/☃ \"quoted\" sent something that is no number, which was refused, in round 5 (optimal+mixing, seed 7).",
-        "C/☃ \"quoted\" sent something far too large, which was refused, in rounds 7 to 8 (optimal+mixing, seed 7).",
+        "C/☃ \"quoted\" sent NaN or infinite values (refused) in round 5 (optimal+mixing, seed 7).",
+        "C/☃ \"quoted\" sent values that are far too large (refused) in rounds 7 to 8 (optimal+mixing, seed 7).",
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
@@ -455,7 +458,7 @@ fn the_audit_misses_no_model() {
     let shown = text(&audit.stdout);
     assert_eq!(audit.status.code(), Some(1));
     assert!(shown.contains("the file of the model of \"A\", models/001-a.safetensors, is not the one that was trained"), "{shown}");
-    assert!(shown.contains("is lost"), "{shown}");
+    assert!(shown.contains("the model of \"C/☃ \"quoted\"\" cannot be read"), "{shown}");
 }
 
 /// From a folder of files to a run, as a newcomer would.

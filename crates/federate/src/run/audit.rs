@@ -154,7 +154,7 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
         let title = format!("{method}, seed {seed}");
         let mut replay = Replay::new(&store, &names, &rivals, &title);
         if !is_done && audit.status != "running" {
-            replay.flaw(format!("it is not done, and the run is said to be {}", audit.status));
+            replay.flaw(format!("it is not complete, but the run is recorded as {}", audit.status));
         }
         if method == REFERENCE {
             if !audit.references.contains(&method) {
@@ -174,7 +174,7 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
         audit.findings.append(&mut replay.findings);
     }
     for training in store.altered()? {
-        let what = "what is kept of it is not what was written when it ended".into();
+        let what = "its record was changed after it ended".into();
         audit.findings.push(Finding::Flaw { training, what });
     }
     Ok(audit)
@@ -235,7 +235,7 @@ fn rivals(
             Ok((row.get(0)?, row.get(1)?))
         })?;
     if store.said("competing")? != Some(hex(&Sha256::digest(json(&reports)))) {
-        let what = "the competitions are not those that it was begun with";
+        let what = "the competitions differ from those at the start";
         findings.push(Finding::of_run(what.into()));
     }
     let recorded = both_ways(&reports);
@@ -251,14 +251,14 @@ fn rivals(
         number.push(known.get(name).copied().unwrap_or_else(|| {
             let new = all.last_key_value().map_or(0, |(last, _)| last + 1);
             all.insert(new, name.to_owned());
-            let what = format!("\"{name}\" takes part by the federation file alone");
+            let what = format!("\"{name}\" is a participant only in the federation file");
             findings.push(Finding::of_run(what));
             new
         }));
     }
     for name in names.values().filter(|name| !listed.contains(name.as_str())) {
         findings.push(Finding::of_run(format!(
-            "\"{name}\" takes part, and not by the federation file"
+            "\"{name}\" is a participant, but not in the federation file"
         )));
     }
     let reports: Vec<_> = federation.all_reports().map(|(a, b)| (number[a], number[b])).collect();
@@ -266,7 +266,8 @@ fn rivals(
     let name = |who: &usize| all.get(who).cloned().unwrap_or_default();
     for (a, b) in told.symmetric_difference(&recorded).filter(|(a, b)| a < b) {
         let whose = if told.contains(&(*a, *b)) { "federation file" } else { "record" };
-        let what = format!("\"{}\" and \"{}\" compete by the {whose} alone", name(a), name(b));
+        let what =
+            format!("\"{}\" and \"{}\" compete only according to the {whose}", name(a), name(b));
         findings.push(Finding::of_run(what));
     }
     Ok(told)
@@ -382,7 +383,7 @@ impl<'a> Replay<'a> {
         let mut all = Vec::new();
         for (statement, pairs) in flows {
             let Some(pairs) = from_json::<Vec<(usize, usize)>>(&pairs) else {
-                self.flaw(format!("whom this joins cannot be read: {statement}"));
+                self.flaw(format!("the pairs that this connects cannot be read: {statement}"));
                 continue;
             };
             let pairs: Vec<_> =
@@ -424,7 +425,7 @@ impl<'a> Replay<'a> {
         if entries != [count as u64] {
             let entries = entries.first().copied().unwrap_or(0);
             self.flaw(format!(
-                "the ledger has {count} entries, and had {entries} when it was last written"
+                "the ledger has {count} entries, but had {entries} when it was last written"
             ));
         }
         let mut sent: BTreeMap<u64, Sent> = BTreeMap::new();
@@ -446,12 +447,12 @@ impl<'a> Replay<'a> {
             match (line.sender, line.receiver) {
                 (Some(sender), None) => {
                     let Some(carried) = self.carried.get(&sender).cloned() else {
-                        self.flaw(format!("entry {entry} is from nobody that takes part"));
+                        self.flaw(format!("entry {entry}: the sender is not a participant"));
                         continue;
                     };
                     if !provenance.contains(&sender) || !provenance.is_subset(&carried) {
                         let name = self.name(sender);
-                        self.flaw(format!("entry {entry}: what \"{name}\" has sent is said to carry what it cannot, or not its own data"));
+                        self.flaw(format!("entry {entry}: what \"{name}\" has sent is recorded as carrying data that it cannot carry, or not its own"));
                     }
                     sent.insert(entry, (sender, line.content.clone(), provenance.clone(), carried));
                 }
@@ -466,7 +467,9 @@ impl<'a> Replay<'a> {
                     for part in made_of {
                         let Some((sender, content, claimed, carried)) = sent.get(part).cloned()
                         else {
-                            self.flaw(format!("entry {entry} is made of entry {part}, which nobody has sent before"));
+                            self.flaw(format!(
+                                "entry {entry} is made of entry {part}, which was not sent before"
+                            ));
                             continue;
                         };
                         if content != line.content && content != "data" {
@@ -480,7 +483,7 @@ impl<'a> Replay<'a> {
                     }
                     if said != *provenance {
                         self.flaw(format!(
-                            "entry {entry} is said to carry something else than what it is made of"
+                            "entry {entry} is recorded as carrying other data than its parts"
                         ));
                     }
                 }
@@ -529,7 +532,7 @@ impl<'a> Replay<'a> {
         for (who, file, hash, provenance) in models {
             let name = self.name(who);
             let Some(provenance) = from_json::<BTreeSet<usize>>(&provenance) else {
-                self.flaw(format!("whose data the model of \"{name}\" carries cannot be read"));
+                self.flaw(format!("the provenance of the model of \"{name}\" cannot be read"));
                 continue;
             };
             if let Some(&rival) =
@@ -538,12 +541,12 @@ impl<'a> Replay<'a> {
             {
                 let rival = self.name(rival);
                 self.flaw(format!(
-                    "the model of \"{name}\" is said to carry data of its competitor \"{rival}\""
+                    "the model of \"{name}\" is recorded as carrying data of its competitor \"{rival}\""
                 ));
             }
             if !self.carried.get(&who).is_some_and(|carried| provenance.is_subset(carried)) {
                 self.flaw(format!(
-                    "the model of \"{name}\" is said to carry what was never handed to it"
+                    "the model of \"{name}\" is recorded as carrying data that was never delivered to it"
                 ));
             }
             let Some(file) = file else {
@@ -566,7 +569,7 @@ impl<'a> Replay<'a> {
                         self.flaw(format!("the file of the model of \"{name}\", {file}, is not the one that was trained"));
                     }
                 }
-                Err(error) => self.flaw(format!("the model of \"{name}\" is lost: {error}")),
+                Err(error) => self.flaw(format!("the model of \"{name}\" cannot be read: {error}")),
             }
         }
         Ok(files)

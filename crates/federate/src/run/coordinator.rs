@@ -648,9 +648,9 @@ struct Aside {
 const FLOWS: [(&str, &str); 2] = [
     (
         "estimator",
-        "mixture: everybody trains a model alone and gives it to the coordinator, which shows each participant mixtures with those it does not compete with, over one hop, and throws them away; all of that is in the ledger of the estimate",
+        "mixture: each participant trains a model alone and sends it to the coordinator, which shows each participant mixtures with models of those it does not compete with, over one hop, and discards them; all of that is in the ledger of the estimate",
     ),
-    ("trainer", "mixing: everything that flows while it trains is in the ledger"),
+    ("trainer", "mixing: everything that flows in training is in the ledger"),
 ];
 
 /// Everybody carries its own data.

@@ -68,19 +68,19 @@ pub enum RunError {
         folder: PathBuf,
     },
     /// There is a run already.
-    #[error("{} already holds a run", shown(&.folder.display().to_string()))]
+    #[error("{} already contains a run", shown(&.folder.display().to_string()))]
     Exists {
         /// Where.
         folder: PathBuf,
     },
     /// There is none.
-    #[error("{} holds no run", shown(&.folder.display().to_string()))]
+    #[error("{} contains no run", shown(&.folder.display().to_string()))]
     NoRun {
         /// Where.
         folder: PathBuf,
     },
     /// What is to be gone on with has changed.
-    #[error("{} was begun with {what}", shown(&.folder.display().to_string()))]
+    #[error("the run in {} was started with {what}", shown(&.folder.display().to_string()))]
     Differs {
         /// Where.
         folder: PathBuf,
@@ -88,7 +88,7 @@ pub enum RunError {
         what: String,
     },
     /// What is to be gone on with was begun by another version of the program.
-    #[error("{} was begun by {}, and this is {now}", shown(&.folder.display().to_string()), shown(.then))]
+    #[error("the run in {} was started by {}, but this is {now}", shown(&.folder.display().to_string()), shown(.then))]
     Version {
         /// Where.
         folder: PathBuf,
@@ -99,7 +99,8 @@ pub enum RunError {
     },
 }
 
-const MAKE_SPACE: &str = "make space and go on with --resume; nothing that was saved is lost";
+const MAKE_SPACE: &str =
+    "free some space and continue with --resume; nothing that was saved is lost";
 
 /// Could a file not be written because the disk is full?
 fn is_full(error: &FileError) -> bool {
@@ -131,34 +132,34 @@ impl RunError {
             Self::File(error) if is_full(error) => MAKE_SPACE.into(),
             Self::File(error) => error.hint(),
             Self::DataFile { .. } => {
-                "data files are looked for beside the federation file, or in the folder of --data"
+                "data files are expected next to the federation file, or in the folder given with --data"
                     .into()
             }
             Self::Learning { error, .. } => error.hint().into(),
             Self::Columns { .. } => {
-                "name the columns that all have in `features`, or those to leave out in `ignore`"
+                "list the common columns in `features`, or the others in `ignore`"
                     .into()
             }
             Self::Store { error, .. } => match error.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DiskFull) => MAKE_SPACE.into(),
-                _ => "check that the folder may be written to and has space left; --resume goes on"
+                _ => "check that the folder is writable and has space left, then continue with --resume"
                     .into(),
             },
             Self::Damaged { .. } => {
-                "take the folder from a backup, or run anew into another folder".into()
+                "restore the folder from a backup, or start a new run in another folder".into()
             }
             Self::Busy { .. } => "wait for it, or choose another folder with --out".into(),
             Self::Exists { .. } => {
-                "go on with it by --resume, or choose another folder with --out".into()
+                "continue it with --resume, or choose another folder with --out".into()
             }
             Self::NoRun { .. } => {
-                "name the folder that `fedcompetitors run --out` has written to".into()
+                "give a folder that `fedcompetitors run` has written".into()
             }
             Self::Differs { .. } => {
-                "restore what it was begun with, or choose another folder with --out".into()
+                "restore the original input, or choose another folder with --out".into()
             }
             Self::Version { .. } => {
-                "go on with the version that began it, or run anew with --out and another folder"
+                "continue with that version, or choose another folder with --out"
                     .into()
             }
         }

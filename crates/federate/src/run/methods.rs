@@ -141,48 +141,45 @@ pub fn flows(
     let all_pairs = || competing.pairs().collect::<Vec<_>>();
     let mut flows: Vec<Flow> = Vec::new();
     let Method::Planned(policy, trainer) = method else {
-        let statement =
-            "one model is trained on everybody's data, whoever competes: for reference only";
+        let statement = "one model is trained on the data of all participants, competitors included: for reference only";
         return vec![("method", statement.into(), all_pairs())];
     };
     if settings.data.scaling == Scaling::Shared {
-        let statement = "numbers are scaled by everybody's common mean and deviation";
+        let statement = "numbers are scaled by the common mean and deviation of all participants";
         flows.push(("scaling", statement.into(), all_pairs()));
     }
     if needs_benefits(policy) {
         let (statement, pairs) = match settings.benefit.estimator {
             EstimatorName::Mixture => (
-                "mixture: everybody trains a model alone and gives it to the coordinator, which shows each participant mixtures with those it does not compete with, over one hop, and throws them away; all of that is in the ledger of the estimate",
+                "mixture: each participant trains a model alone and sends it to the coordinator, which shows each participant mixtures with models of those it does not compete with, over one hop, and discards them; all of that is in the ledger of the estimate",
                 Vec::new(),
             ),
             EstimatorName::Measured => (
-                "measured: the coordinator is trusted with all data and trains for everybody with each one it does not compete with, over one hop; the models are thrown away",
+                "measured: a coordinator that is trusted with all data trains a model for each participant with each other one that it does not compete with, over one hop, and discards the models",
                 Vec::new(),
             ),
             EstimatorName::Hypernetwork => (
-                "hypernetwork: everybody sees traces of everybody in the models of one common hypernetwork, unless all data is with a coordinator that is trusted with it",
+                "hypernetwork: the models of one common hypernetwork show each participant traces of all others, unless a trusted coordinator has all data",
                 all_pairs(),
             ),
-            EstimatorName::Given => {
-                ("given: the benefits were written down beforehand", Vec::new())
-            }
+            EstimatorName::Given => ("given: the benefits come from a file", Vec::new()),
         };
         flows.push(("estimator", statement.into(), pairs));
     }
     let by_benefit = settings.training.weights == WeightsName::Benefit;
     if trainer == TrainerName::Mixing && by_benefit && needs_benefits(policy) {
-        let statement = "weights: how much of each collaborator goes into a mixture follows from the estimate, to which those have contributed too whom the plan refuses";
+        let statement = "weights: the weight of each helper in a mixture follows from the estimate, to which refused participants have contributed, too";
         flows.push(("weights", statement.into(), Vec::new()));
     }
     flows.push(match trainer {
         TrainerName::Hypernetworks => (
             "trainer",
-            "hypernetworks: collaborators of one participant see each other's traces in its models, unless all data is with a coordinator that is trusted with it".into(),
+            "hypernetworks: helpers of one participant see each other's traces in its models, unless a trusted coordinator has all data".into(),
             joined(competing, usage),
         ),
         _ => (
             "trainer",
-            format!("{}: everything that flows while it trains is in the ledger", written(trainer)),
+            format!("{}: everything that flows in training is in the ledger", written(trainer)),
             Vec::new(),
         ),
     });

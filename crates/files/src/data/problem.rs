@@ -16,7 +16,7 @@ pub enum DataProblem {
     #[error("the compressed file is damaged: {0}")]
     Damaged(io::Error),
     /// It is a Parquet file, and this program was built without reading those.
-    #[error("this is a Parquet file, which this program was built without")]
+    #[error("this is a Parquet file, and this program was built without support for it")]
     Parquet,
     /// A column of a Parquet file holds more than a value in each row.
     #[error("the column \"{}\" holds lists or records", shown(.column))]
@@ -34,7 +34,7 @@ pub enum DataProblem {
         column: String,
     },
     /// There is no such column.
-    #[error("there is no column \"{}\", which is named {}", shown(.column), .named)]
+    #[error("there is no column \"{}\" (named {})", shown(.column), .named)]
     UnknownColumn {
         /// What it is called.
         column: String,
@@ -77,7 +77,7 @@ pub enum DataProblem {
         text: String,
     },
     /// A number is beyond those that can be counted with.
-    #[error("{} in the column \"{}\" is too large a number", quoted(.text), shown(.column))]
+    #[error("{} in the column \"{}\" is too large", quoted(.text), shown(.column))]
     TooLarge {
         /// The column.
         column: String,
@@ -95,7 +95,7 @@ pub enum DataProblem {
         declared: Vec<String>,
     },
     /// A target that no class is declared for.
-    #[error("{} in the target \"{}\" means no class", quoted(.text), shown(.column))]
+    #[error("{} in the target \"{}\" is not one of its classes", quoted(.text), shown(.column))]
     UnknownClass {
         /// The column.
         column: String,
@@ -144,32 +144,32 @@ impl DataProblem {
     pub fn hint(&self) -> String {
         match self {
             Self::CutShort | Self::Damaged(_) => {
-                "make it anew, or give the file unpacked".into()
+                "compress it again, or use the uncompressed file".into()
             }
             Self::Parquet => {
                 "build it with `--features parquet`, or save the table as CSV".into()
             }
             Self::Nested { .. } => "give every value a column of its own".into(),
             Self::Separator(_) => {
-                "separate the columns with commas, and write numbers with a point".into()
+                "separate the columns with commas, and write numbers with a decimal point".into()
             }
             Self::DoubledColumn { .. } => "give every column a name of its own".into(),
             Self::UnknownColumn { nearest: Some(nearest), .. } => {
                 format!("did you mean \"{}\"?", shown(nearest))
             }
             Self::UnknownColumn { nearest: None, .. } => {
-                "check the name, and that the file's first line, or `header`, names its columns".into()
+                "check the name; the first line of the file, or `header`, must name the columns".into()
             }
             Self::TargetIsFeature { .. } => {
-                "what is to be predicted cannot be known: take it off the features".into()
+                "remove the target from the features".into()
             }
-            Self::NoFeatures => "keep at least one column beside the target".into(),
+            Self::NoFeatures => "keep at least one column besides the target".into(),
             Self::Fields { found, expected } if found < expected => {
-                "every line has a value for each column; check that the file was written to its end"
+                "every line needs a value for each column; check that the file is complete"
                     .into()
             }
             Self::Fields { .. } => {
-                "a text that holds a comma is written in double quotes; a number has a point, no comma"
+                "put a text that contains a comma in double quotes; write numbers with a decimal point"
                     .into()
             }
             Self::NotANumber { column, text }
@@ -178,35 +178,35 @@ impl DataProblem {
             | Self::UnknownClass { column, text, .. }
                 if column == text =>
             {
-                "the file names its columns itself: leave `header` out".into()
+                "the file has a header line: remove `header`".into()
             }
             Self::NotANumber { text, .. } => not_a_number(text).unwrap_or_else(|| {
-                "declare the text as `missing`, or the column as one of `categories`, or `ignore` it"
+                "list the text in `missing`, declare the column in `categories`, or add it to `ignore`"
                     .into()
             }),
             Self::TargetNotANumber { text, .. } => not_a_number(text).unwrap_or_else(|| {
-                "declare the text as `missing`, or the classes that the target's texts mean".into()
+                "list the text in `missing`, or declare the texts of the target in `classes`".into()
             }),
-            Self::TooLarge { .. } => "give the column in a larger unit".into(),
+            Self::TooLarge { .. } => "use a larger unit for this column".into(),
             Self::UnknownCategory { declared, .. } => format!(
-                "declared are {}; declare it too, or count such as missing with `other-categories = \"missing\"`",
+                "declared: {}; add it, or treat undeclared categories as missing with `other-categories = \"missing\"`",
                 listed(declared)
             ),
             Self::UnknownClass { declared, .. } => format!(
-                "declared are {}; declare its class, or count it as missing",
+                "declared: {}; add it to `classes`, or list it in `missing`",
                 listed(declared)
             ),
             Self::Missing { .. } => {
-                "set `incomplete` to fill such values in or to leave such rows out".into()
+                "set `incomplete` to fill in such values or to leave out such rows".into()
             }
             Self::NotUtf8 { .. } => "save the file as UTF-8".into(),
-            Self::NobodysRows { .. } => "check how the participant is written there".into(),
+            Self::NobodysRows { .. } => "check the spelling".into(),
             Self::NoRows { incomplete, .. } if *incomplete > 0 => {
-                "set `incomplete` to fill missing values in, or do without columns that are seldom there"
+                "set `incomplete` to fill in missing values, or `ignore` columns that are mostly missing"
                     .into()
             }
             Self::NoRows { rows: 0, .. } => {
-                "check that it is the right file and was written to its end".into()
+                "check that it is the right file and complete".into()
             }
             Self::NoRows { .. } => "check that it is the right file and the right target".into(),
             Self::Table(error) => error.hint().into(),
@@ -227,15 +227,15 @@ fn no_rows(rows: usize, without_target: usize, incomplete: usize) -> String {
 fn not_a_number(text: &str) -> Option<String> {
     let bare = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
     let hint = if text.is_empty() {
-        "declare the empty text as `missing`"
+        "list the empty text in `missing`"
     } else if matches!(&bare[..], "nan" | "inf" | "infinity") {
-        "NaN and inf are texts, not numbers: declare the text as `missing` if it means that"
+        "NaN and inf are not finite numbers: list the text in `missing` if it means a missing value"
     } else if text.ends_with('%') {
         "write it without the percent sign"
     } else if text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '$')
         && text.contains(',')
     {
-        "write a number with a point and no commas, such as 60000.5; only $60,000.50 may have them"
+        "write numbers with a decimal point and no commas, such as 60000.5; only amounts such as $60,000.50 may have commas"
     } else {
         return None;
     };

@@ -77,13 +77,13 @@ pub enum EicuProblem {
         id: u32,
     },
     /// A hospital that should take part has no patient who can be used.
-    #[error("hospital {id} has no patients that can be used")]
+    #[error("hospital {id} has no usable patients")]
     NoPatients {
         /// The hospital.
         id: u32,
     },
     /// Nobody died, or everybody did, at a participant.
-    #[error("{who}: {} of its {patients} patients died, so there is nothing to tell apart", if *.deaths == 0 { "none" } else { "all" })]
+    #[error("{who}: {} of its {patients} patients died, so there is nothing to predict", if *.deaths == 0 { "none" } else { "all" })]
     OneOutcome {
         /// The participant.
         who: String,
@@ -107,33 +107,33 @@ impl EicuProblem {
     pub fn hint(&self) -> String {
         match self {
             Self::NoTable { .. } => {
-                "give the folder with eICU's own tables; `fedcompetitors data fetch eicu-demo` gets the open ones".into()
+                "give the folder with the tables of eICU; `fedcompetitors data fetch eicu-demo` fetches the open demo".into()
             }
             Self::NoColumn { nearest: Some(nearest), .. } => {
-                format!("did you mean \"{}\"? columns are called as in eICU, in any case", shown(nearest))
+                format!("did you mean \"{}\"? columns have the names of eICU, in upper or lower case", shown(nearest))
             }
             Self::NoColumn { nearest: None, .. } => {
-                "columns are called as in eICU, in any case; check that it is the right table".into()
+                "columns have the names of eICU, in upper or lower case; check that it is the right table".into()
             }
             Self::Fields { found, expected } if found < expected => {
-                "check that the file was written to its end".into()
+                "check that the file is complete".into()
             }
-            Self::Fields { .. } => "a text that holds a comma is written in double quotes".into(),
+            Self::Fields { .. } => "put a text that contains a comma in double quotes".into(),
             Self::NotUtf8 { .. } => "save the file as UTF-8".into(),
             Self::NotANumber { .. } => {
-                "leave the value empty, or write -1 in the tables of APACHE, where it is missing".into()
+                "leave missing values empty; in the tables of APACHE, -1 also means missing".into()
             }
-            Self::Missing { .. } | Self::NotWhole { .. } => "every row needs it; leave the row out where it is unknown".into(),
-            Self::Status { .. } => "leave it empty where it is unknown".into(),
-            Self::Doubled { .. } => "leave one of them out".into(),
-            Self::UnknownHospital { .. } => "add it there, or leave its patients out".into(),
+            Self::Missing { .. } | Self::NotWhole { .. } => "every row needs it; remove rows where it is unknown".into(),
+            Self::Status { .. } => "leave it empty if it is unknown".into(),
+            Self::Doubled { .. } => "remove one of them".into(),
+            Self::UnknownHospital { .. } => "add it there, or remove its patients".into(),
             Self::NoPatients { .. } => {
-                "the data has a hospital as large as in the full database, so the ten of the paper should be there".into()
+                "the data looks like the full database, so it should contain the paper's ten hospitals".into()
             }
             Self::OneOutcome { .. } => {
                 "more patients are needed; check hospitalDischargeStatus in the table of patients".into()
             }
-            Self::TooFewKinds { .. } => "take the whole table of hospitals and all of their patients".into(),
+            Self::TooFewKinds { .. } => "use the complete tables of hospitals and patients".into(),
         }
     }
 }

@@ -68,12 +68,12 @@ fn described(message: &str, participant: Option<String>) -> FederationProblem {
     }
     // What the library calls by Rust's names.
     let plain = [
-        ("expected usize", "expected a whole number from 0"),
-        ("expected u64", "expected a whole number from 0"),
+        ("expected usize", "expected a whole number, at least 0"),
+        ("expected u64", "expected a whole number, at least 0"),
         ("expected f32", "expected a number"),
         ("expected f64", "expected a number"),
         ("expected a sequence", "expected a list, [\"…\", \"…\"]"),
-        ("missing field", "nothing says"),
+        ("missing field", "missing key"),
     ];
     let message = plain
         .iter()
@@ -288,7 +288,7 @@ impl Checker<'_> {
             let mut missing = data.missing.iter().chain(further.into_iter().flatten());
             missing.any(|text| texts.iter().any(|other| plain(other) == plain(text)))
         };
-        let wanted = "of other texts than those that mean missing";
+        let wanted = "different from the texts that mean missing";
         let mixed = means_missing(task.target.as_ref(), &classes);
         self.range(&[Key("task"), Key("classes")], !mixed, wanted)?;
         for (column, names) in &data.categories {

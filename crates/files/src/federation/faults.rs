@@ -75,7 +75,7 @@ pub fn read_faults(
             let problem = FederationProblem::Range {
                 participant: Some(entry.participant.clone()),
                 key: "first".into(),
-                wanted: "a round from 1 on, not after `last`",
+                wanted: "at least 1 and not after `last`",
             };
             return Err(wrong(problem.into()));
         }

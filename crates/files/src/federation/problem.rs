@@ -68,7 +68,7 @@ pub enum FederationProblem {
         b: String,
     },
     /// A metric that says nothing about such a task.
-    #[error("the metric `{metric}` does not go with the task `{task}`")]
+    #[error("the metric `{metric}` does not fit the task `{task}`")]
     Metric {
         /// The metric.
         metric: String,
@@ -87,7 +87,7 @@ pub enum FederationProblem {
         found: usize,
     },
     /// A text that stands twice in a list.
-    #[error("\"{}\" stands twice in `{key}`", shown(.text))]
+    #[error("\"{}\" is listed twice in `{key}`", shown(.text))]
     Twice {
         /// The list.
         key: String,
@@ -95,7 +95,7 @@ pub enum FederationProblem {
         text: String,
     },
     /// A benefit file without its estimator, or the other way round.
-    #[error("the estimator `given` and the `file` with the benefits belong together")]
+    #[error("the estimator `given` needs a benefit `file`, and no other estimator takes one")]
     GivenFile,
 }
 
@@ -112,7 +112,7 @@ impl FederationProblem {
     pub fn hint(&self) -> String {
         match self {
             Self::Toml(_) => {
-                "see docs/federation-file.md for every key and its values; texts stand in double quotes".into()
+                "see docs/federation-file.md for every key and its values; write texts in double quotes".into()
             }
             Self::UnknownKey { nearest: Some(nearest), .. }
             | Self::UnknownValue { nearest: Some(nearest), .. } => {
@@ -122,22 +122,22 @@ impl FederationProblem {
                 let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
                 format!("known here: {}", known.join(", "))
             }
-            Self::Range { .. } => "change it, or leave it out for its default".into(),
+            Self::Range { .. } => "change it, or remove it to use the default".into(),
             Self::Source { .. } => {
-                "give each participant a file, data = \"…\", or made-up data, generate = { … }".into()
+                "give each participant a file, data = \"…\", or synthetic data, generate = { … }".into()
             }
             Self::MixedSources { .. } => {
-                "let all participants have files, or let all generate their data".into()
+                "use data files for all participants, or generate the data of all".into()
             }
             Self::DifferentFeatures { .. } => "give all the same number of `features`".into(),
             Self::Metric { .. } => {
                 "regression: `mse`; binary: `auc` or `accuracy`; classes: `accuracy`".into()
             }
-            Self::NoTarget => "name the column that is to be predicted: target = \"…\"".into(),
+            Self::NoTarget => "name the column to predict: target = \"…\"".into(),
             Self::Classes { .. } => {
-                "declare them: classes = [\"no\", \"yes\"]; binary has two, classes two or more, regression none".into()
+                "declare them, such as classes = [\"no\", \"yes\"]; binary needs two, classes two or more, regression none".into()
             }
-            Self::Twice { .. } => "leave one of them out".into(),
+            Self::Twice { .. } => "remove one of them".into(),
             Self::GivenFile => {
                 "write estimator = \"given\" and file = \"benefit.csv\", or neither".into()
             }

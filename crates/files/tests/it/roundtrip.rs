@@ -175,8 +175,9 @@ fn misspelt_rivals_are_pointed_out() {
         [
             "\"Genral\" is in competing.csv but not in benefit.csv: nobody helps it and it helps \
              nobody; did you mean \"General\"?",
-            "\"General\" is in benefit.csv but not in competing.csv, which has \"Genral\": if they are \
-             the same, a competition is lost; a list of participants tells them apart",
+            "\"General\" is in benefit.csv but not in competing.csv, which has \"Genral\": if \
+             both mean the same participant, a competition is lost; correct the name, or give a \
+             list of participants",
         ]
     );
     // General is in both, Genral in the benefit file alone.

@@ -36,9 +36,9 @@ pub fn section(view: &View) -> Markup {
             p.note { "No gain is shown: " (why) "." }
         } @else {
             p.note {
-                "Gain: how much better its model is on its own test data than one that it trains alone ("
+                "Gain: how much better the participant's model is on its own test data than its Local model ("
                 (said(&view.run.metric)) @if view.run.seeds() > 1 { ", mean ± deviation over the seeds" }
-                "). Within ±" (LITTLE) " nobody is called better or worse off."
+                "). Within ±" (LITTLE) " a gain counts as about the same."
             }
         }
         div.cards {
@@ -146,8 +146,8 @@ pub fn collaborators(view: &View, participant: usize) -> Markup {
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     if parts.is_empty() {
         return html! {
-            @if view.models.is_empty() { "nothing is known yet" }
-            @else if one.was_offered { "nobody: its own validation data preferred its own model" }
+            @if view.models.is_empty() { "not known yet" }
+            @else if one.was_offered { "nobody: on its validation data its own model was better" }
             @else { "nobody" }
         };
     }
@@ -221,20 +221,20 @@ fn never(view: &View, participant: usize) -> Markup {
                 @if rivals.is_empty() { "none" }
                 @else if carries.is_none() { (list(&apart)) }
                 @else if !apart.is_empty() { (list(&apart)) span.quiet {
-                    @if view.is_sound() { ": nothing of theirs is in its model" } @else { ": by the record, nothing of theirs is in its model" }
+                    @if view.is_sound() { ": none of their data is in its model" } @else { ": by the record, none of their data is in its model" }
                 } }
             }
         }
         @if carries.is_some() && !others.is_empty() {
             div {
-                dt { "Also not in its model" }
+                dt { "Also no data of" }
                 dd {
                     @if others.len() <= LISTED { (list(&others)) } @else {
                         details {
                             summary { (plural(others.len(), "participant", "participants")) }
                             // Whichever list is shorter: there is one on every card.
                             @if others.len() <= near.len() { p { (list(&others)) } } @else {
-                                p { "Everybody but its competitors and " (list(&near)) "." }
+                                p { "All participants but its competitors and " (list(&near)) "." }
                             }
                         }
                     }

@@ -47,7 +47,7 @@ pub struct Edge {
 /// The section.
 pub fn section(view: &View) -> Markup {
     if view.is_lost(&view.run.participants) {
-        return html! { p { "Who takes part cannot be read." } };
+        return html! { p { "The participants cannot be read." } };
     }
     let graphs = [competing(view), benefit(view), usage(view)];
     let is_small = has_nodes(view);
@@ -68,10 +68,10 @@ pub fn section(view: &View) -> Markup {
             }
         }
         @if waits {
-            p.note { "Matrices are drawn when there is a plan: it puts participants in their order, in which they stay." }
+            p.note { "The matrices are drawn once there is a plan, which sets the order of the participants." }
         } @else if !is_small {
             p.note {
-                "A row is who helps, a column who is helped; both are in the same order in all three, those who learn from the same ones together, so that groups show as blocks. Between competitors it is the same both ways."
+                "Rows are helpers, columns are the helped. All three matrices have the same order: participants that learn from the same helpers stand together, so that groups show as blocks. The matrix of competitors is symmetric."
             }
         }
         details {
@@ -127,7 +127,7 @@ fn competing(view: &View) -> Graph {
     Graph {
         id: "competing",
         title: "Who competes",
-        legend: html! { (key("competing", false)) " " (pairs) ", never to learn from each other" },
+        legend: html! { (key("competing", false)) " " (pairs) ", who may never learn from each other" },
         edges: edges.collect(),
         words: |view, edge| {
             let late = edge.value.map(|since| format!(", since round {since}")).unwrap_or_default();
@@ -153,16 +153,16 @@ fn benefit(view: &View) -> Graph {
         legend: html! {
             @if view.is_lost(&view.benefit) { "cannot be read" }
             @else if view.benefit.is_empty() { "nothing was estimated" } @else {
-                (key("benefit", false)) " and used "
-                (key("benefit", true)) " but refused; "
-                (if has_nodes(view) { "wider is more" } else { "darker is more" })
+                (key("benefit", false)) " used, "
+                (key("benefit", true)) " not used; "
+                (if has_nodes(view) { "wider means more" } else { "darker means more" })
             }
         },
         edges: edges.collect(),
         words: |view, edge| {
             let [helper, helped] = [edge.from, edge.to].map(|one| shown(view.name(one)));
             let much = edge.value.map(number).unwrap_or_default();
-            let lost = if edge.is_refused { ", and is not used" } else { "" };
+            let lost = if edge.is_refused { ", not used" } else { "" };
             format!("{helper} would help {helped} ({much}){lost}")
         },
         is_directed: true,
@@ -185,12 +185,12 @@ fn usage(view: &View) -> Graph {
             @if view.is_lost(&view.usage) { "cannot be read" }
             @else if view.usage.is_empty() { "nobody learns from anybody" } @else {
                 (key("usage", false)) " "
-                (plural(view.usage.len(), "edge", "edges")) ", the way that data takes"
+                (plural(view.usage.len(), "edge", "edges")) ", in the direction of the data"
             }
         },
         edges: edges.collect(),
         words: |view, edge| {
-            let how = edge.value.map(|part| format!(" (part {part:.2})")).unwrap_or_default();
+            let how = edge.value.map(|part| format!(" (weight {part:.2})")).unwrap_or_default();
             let [helper, helped] = [edge.from, edge.to].map(|one| shown(view.name(one)));
             format!("{helped} learns from {helper}{how}")
         },
@@ -334,7 +334,7 @@ fn table(view: &View, shown_order: &[usize]) -> Markup {
                                     (listed(view.name(*helper))) " " (number(*value))
                                 }
                                 @if helpers[one].len() > MOST_HELPERS {
-                                    ", and less by " (helpers[one].len() - MOST_HELPERS) " more"
+                                    ", and " (helpers[one].len() - MOST_HELPERS) " more who help less"
                                 }
                             }
                             td { (list(&from[one])) }

@@ -25,8 +25,8 @@ pub fn section(view: &View) -> Markup {
     }
     html! {
         div.tiles {
-            (tile(&count(sent + delivered), "transfers, every one in the ledger"))
-            (tile(&count(delivered), "of them deliveries past the guard"))
+            (tile(&count(sent + delivered), "transfers, all in the ledger"))
+            (tile(&count(delivered), "deliveries, all checked by the guard"))
             (tile(&size(bytes), "moved, all seeds together"))
             (tile(&view.incidents.iter().map(|kind| kind.1).sum::<usize>().to_string(), "incidents"))
             (tile(&view.stops.len().to_string(), "stopped by the guard"))
@@ -41,7 +41,7 @@ pub fn section(view: &View) -> Markup {
             }
             @if !view.run.incidents.is_empty() {
                 details {
-                    summary { "Each of them" }
+                    summary { "All incidents" }
                     ul { @for line in &view.run.incidents { li { (said(line)) } } }
                 }
             }
@@ -51,7 +51,7 @@ pub fn section(view: &View) -> Markup {
             ul { @for stop in &view.stops { li { (said(stop)) } } }
         }
         @if !view.run.flows.is_empty() {
-            h3 { "What flows besides" }
+            h3 { "Flows outside the ledger" }
             ul { @for flow in &view.run.flows { li { (said(flow)) } } }
         }
     }
@@ -70,7 +70,7 @@ pub fn plans(view: &View) -> Markup {
                 @if view.is_lost(&view.usage) { "The plan cannot be read. " }
                 @else if view.usage.is_empty() && view.plans.is_empty() { "There is no plan, or one by which nobody learns from anybody. " }
                 @else { "One plan was followed from the first round to the last. " }
-                @if view.run.seeds() > 1 { "Each seed has its own; this page shows that of the first, whose models have files." }
+                @if view.run.seeds() > 1 { "Each seed has its own plan; this page shows that of the first seed, whose models are in files." }
             }
         }
         @if !view.plans.is_empty() {
@@ -103,8 +103,8 @@ fn plan(view: &View, step: &PlanStep) -> Markup {
         li {
             h3 { "From round " (step.round) }
             p { (said(&step.why)) @if !step.why.ends_with('.') { "." } " " span.quiet { (plural(step.edges, "edge", "edges")) } }
-            (edges("new:", &step.added))
-            (edges("no more:", &step.removed))
+            (edges("added:", &step.added))
+            (edges("removed:", &step.removed))
         }
     }
 }

@@ -98,7 +98,7 @@ pub fn live_page(view: &View, version: &str, has_siblings: bool) -> String {
 pub(super) fn follows(version: &str, events: &str) -> Markup {
     html! {
         p #live .quiet role="status" data-events=(events) data-version=(version) {
-            "This is how the run stood when the page was loaded; load it anew for later."
+            "This page shows the run as it was when the page was loaded; reload it for newer results."
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn list_page(folder: &str, runs: &[Listed], unlisted: usize) -> String {
                         thead { tr {
                             th scope="col" { "folder" }
                             th scope="col" { "federation" }
-                            th scope="col" { "standing" }
+                            th scope="col" { "status" }
                             th scope="col" { "participants" }
                         } }
                         tbody {

@@ -208,13 +208,11 @@ impl View {
     /// Why there is no gain over Local; nothing, if there is one.
     fn why_no_gain(&self) -> Option<&'static str> {
         if self.is_lost(&self.run.methods) {
-            Some("what came out of the run cannot be read")
+            Some("the results cannot be read")
         } else if self.run.methods.is_empty() || self.run.methods[0].cells.is_empty() {
             Some("no training is done yet, so there is nothing to compare")
         } else if self.run.local().is_none() {
-            Some(
-                "Local was not among the methods of this run, so nobody knows how each would have done alone",
-            )
+            Some("the run did not include Local, so there is no baseline")
         } else if self.run.local().is_some_and(|local| local.cells.is_empty()) {
             Some("Local is not done yet")
         } else {

@@ -66,7 +66,7 @@ pub fn own_part(view: &View, participant: usize) -> Markup {
                         span class=(format!("gain {class}")) { (shown_gain(gain, seeds)) " " small { (word) } }
                     }
                 }
-                p.note { "This page is yours alone: it shows what concerns you, and nothing of whom others compete with." }
+                p.note { "This page is only for you. It does not show who else competes with whom." }
             }
             section id="you" aria-labelledby="you-title" {
                 h2 id="you-title" { "You" }
@@ -87,8 +87,8 @@ pub fn own_part(view: &View, participant: usize) -> Markup {
                     div {
                         dt { "Competitors" }
                         dd {
-                            @if named.is_empty() { "you have named none" } @else { (names(named.iter().copied())) }
-                            span.quiet { " (as you have named them)" }
+                            @if named.is_empty() { "none" } @else { (names(named.iter().copied())) }
+                            span.quiet { " (as you have declared)" }
                         }
                     }
                     (cards::model(view, participant))
@@ -101,12 +101,12 @@ pub fn own_part(view: &View, participant: usize) -> Markup {
             section id="refusals" aria-labelledby="refusals-title" {
                 h2 id="refusals-title" { "What was refused" }
                 @if refused.is_empty() { p { "Nobody who would have helped you was refused." } } @else {
-                    p.note { "They would have helped you; the number says how much. The rule does not allow it: somebody's data would have come to a competitor, directly or through others. Who competes with whom is not told." }
+                    p.note { "They would have helped you; the number is the benefit. The rule does not allow it: data would have reached a competitor, directly or through others. This page does not show who competes with whom." }
                     ul {
                         @for (helper, benefit) in &refused {
                             li {
                                 (name(view.name(*helper))) " (" (number(*benefit)) "): "
-                                @if view.reports.contains(&(participant, *helper)) { "you compete, as you have said." } @else { "the rule does not allow it." }
+                                @if view.reports.contains(&(participant, *helper)) { "you compete, as you have declared." } @else { "the rule does not allow it." }
                             }
                         }
                     }

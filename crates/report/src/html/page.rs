@@ -139,28 +139,28 @@ fn verdict(view: &View) -> Markup {
             div.verdict.bad role="alert" {
                 p.headline { "This record is damaged: what this page shows may be wrong or missing." }
                 ul { @for problem in &view.problems { li { (said(problem)) } } }
-                p { "Take the folder from a backup, or run anew into another folder." }
+                p { "Restore the folder from a backup, or start a new run in another folder." }
             }
         }
         @if !view.audit.findings.is_empty() {
             div.verdict.bad role="alert" {
-                p.headline { "The audit has found " (plural(view.audit.findings.len(), "thing", "things")) " that somebody must look at." }
+                p.headline { "The audit found " (plural(view.audit.findings.len(), "problem", "problems")) "." }
                 ul { @for finding in view.audit.findings.iter().take(MOST_FINDINGS) { li { (said(finding)) } } }
                 @if view.audit.findings.len() > MOST_FINDINGS {
-                    p { "and " (view.audit.findings.len() - MOST_FINDINGS) " more: " code { "fedcompetitors audit " (said(&view.folder)) } " tells all." }
+                    p { "and " (view.audit.findings.len() - MOST_FINDINGS) " more: " code { "fedcompetitors audit " (said(&view.folder)) } " lists all." }
                 }
             }
         } @else if view.is_sound() {
             div.verdict.good {
-                p.headline { "Nobody's data came to a competitor." }
-                p { (said(&view.audit.looked_at)) " The record agrees with itself." }
+                p.headline { "No participant's data reached a competitor." }
+                p { (said(&view.audit.looked_at)) " The record is consistent." }
             }
         }
         @match view.standing {
-            Standing::Running if view.audit.is_later => p.note { "The run is at work. Whether the rule was kept is audited when it has ended." },
-            Standing::Running => p.note { "The run is at work: this is what it had kept when the page was made." },
-            _ if view.audit.is_later => p.note { "The audit is at work: whether the rule was kept shows here as soon as it is done." },
-            Standing::Interrupted => p.note { "The run was stopped before its end; " code { "fedcompetitors run … --resume" } " goes on with it." },
+            Standing::Running if view.audit.is_later => p.note { "The run is in progress. The audit follows when it has ended." },
+            Standing::Running => p.note { "The run is in progress: this page shows what was recorded when it was made." },
+            _ if view.audit.is_later => p.note { "The audit is in progress: its result will appear here." },
+            Standing::Interrupted => p.note { "The run was stopped before its end; resume it with " code { "fedcompetitors run … --resume" } "." },
             _ => {}
         }
     }
@@ -181,8 +181,8 @@ fn tiles(view: &View) -> Markup {
                 (ledger::tile(&count(|gain| gain < -LITTLE).to_string(), "worse off"))
             }
             @if !view.is_lost(&view.usage) {
-                (ledger::tile(&view.usage.len().to_string(), "edges by which somebody learns"))
-                (ledger::tile(&view.refusals.len().to_string(), "useful ones refused"))
+                (ledger::tile(&view.usage.len().to_string(), "edges in the plan"))
+                (ledger::tile(&view.refusals.len().to_string(), "useful edges refused"))
             }
         }
         @if let Some(why) = view.why_no_gain() {

@@ -15,20 +15,20 @@ pub fn section(view: &View) -> Markup {
     let folder = &view.folder;
     html! {
         p {
-            "The rule: nobody's data ever comes to a competitor, directly or through any chain of others. "
-            "The certificate proves it of the plan, the audit of what happened. "
-            "Nobody has to believe this page: whoever has the run's folder can check both, with code that shares nothing with what made them."
+            "The rule: no participant's data may reach a competitor, directly or through any chain of others. "
+            "The certificate proves it for the plan, the audit for what happened. "
+            "You need not trust this page: anyone with the run directory can check both, with code that shares nothing with the code that made them."
         }
         div.checks {
             div {
                 h3 { "What happened" }
-                p { "Replays every transfer and takes who competes from the federation file, not from the record:" }
+                p { "Replays every transfer, with the competitors of the federation file, not of the record:" }
                 pre tabindex="0" { code { "fedcompetitors audit " (said(folder)) " --federation FILE" } }
                 (finding(view))
             }
             div {
                 h3 { "The plan" }
-                p { "Proves the plan anew and compares it with the certificate:" }
+                p { "Proves the plan again and compares it with the certificate:" }
                 pre tabindex="0" { code {
                     "fedcompetitors export " (said(folder)) " --to checked\n"
                     "fedcompetitors verify \\\n"
@@ -41,11 +41,11 @@ pub fn section(view: &View) -> Markup {
         }
         @if !view.certificate.is_empty() {
             details {
-                summary { "The certificate: whom everybody's data can reach" }
+                summary { "The certificate: whom each participant's data can reach" }
                 @if view.certificate.len() <= LONGEST {
                     pre tabindex="0" { code { (lines(&view.certificate)) } }
                 } @else {
-                    p { "It is too long for a page; the first command above writes it." }
+                    p { "It is too long for this page; the first command above writes it." }
                 }
             }
         }
@@ -56,13 +56,13 @@ pub fn section(view: &View) -> Markup {
 fn finding(view: &View) -> Markup {
     html! {
         @if view.audit.is_later {
-            p { "This page has not audited the run yet; it does when nobody is at work on it." }
+            p { "The run is not audited yet; the audit follows when it is no longer in progress." }
         } @else if view.audit.looked_at.is_empty() {
-            p { "When this page was made the run could not be audited." }
+            p { "The run could not be audited when this page was made." }
         } @else {
             p { "When this page was made: " (said(&view.audit.looked_at)) }
             @if view.audit.findings.is_empty() {
-                p { "Nobody's data came to a competitor; the record agrees with itself." }
+                p { "No participant's data reached a competitor; the record is consistent." }
             }
         }
         @if !view.audit.besides.is_empty() {

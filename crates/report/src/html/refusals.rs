@@ -18,24 +18,24 @@ const MOST: usize = 3_000;
 pub fn section(view: &View, unexplained: usize) -> Markup {
     let all = &view.refusals;
     if view.is_lost(all) {
-        return html! { p { "What was refused cannot be read." } };
+        return html! { p { "The refusals cannot be read." } };
     }
     if all.is_empty() {
-        return html! { p { "Nothing useful was refused." } };
+        return html! { p { "No useful edge was refused." } };
     }
     let shown = &all[..all.len().min(MOST)];
     html! {
         p.note {
             (plural(all.len() + unexplained, "useful edge was", "useful edges were")) " refused"
             @if view.run.seeds() > 1 { " with the first seed" }
-            ". Each would have helped; the number says how much."
+            ". Each would have helped; the number is its benefit."
         }
         @for group in shown.chunk_by(|a, b| a.helped == b.helped) {
             (folded(view, group, all.len() <= SPREAD))
         }
         @if all.len() > MOST {
             p.note {
-                "The page has room for the first " (MOST) "; " code { "fedcompetitors export " (said(&view.folder)) }
+                "This page shows the first " (MOST) "; " code { "fedcompetitors export " (said(&view.folder)) }
                 " writes all of them."
             }
         }

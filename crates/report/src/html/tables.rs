@@ -61,7 +61,7 @@ pub fn methods(view: &View) -> Markup {
             "Better and worse off: participants whose mean gain is beyond ±" (LITTLE)
             ". Gradients: for each participant, estimates included. "
             @if run.methods.iter().any(|method| method.is_reference) {
-                "A reference breaks the rule and is no choice."
+                "A reference breaks the rule and is shown only for comparison."
             }
         }
         @for sentence in &run.plans { p { (said(sentence)) } }

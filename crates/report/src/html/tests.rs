@@ -251,7 +251,7 @@ fn without_local_there_is_no_gain_and_the_page_says_why() {
     let mut view = view(&["A", "B", "C", "D"]);
     view.run.methods.truncate(1);
     let page = page(&view);
-    assert!(page.contains("No gain is shown: Local was not among the methods"), "{page}");
+    assert!(page.contains("No gain is shown: the run did not include Local"), "{page}");
     assert!(!page.contains("class=\"gain") && !page.contains("mean gain over Local"), "{page}");
 }
 
@@ -264,7 +264,7 @@ fn damage_and_findings_come_first() {
     let text = read(&page(&view));
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(at("page 7 is gone") < at("BREACH") && at("BREACH") < at("Three graphs"));
-    assert!(!text.contains("Nobody's data came to a competitor."), "{text}");
+    assert!(!text.contains("No participant's data reached a competitor."), "{text}");
 }
 
 #[test]
@@ -362,5 +362,5 @@ fn many_are_drawn_as_matrices_in_which_everybody_keeps_its_place() {
     view.certificate.clear();
     let early = page(&view);
     assert_well_formed(&early);
-    assert!(!early.contains("viewBox=\"0 0 40 40\"") && early.contains("when there is a plan"));
+    assert!(!early.contains("viewBox=\"0 0 40 40\"") && early.contains("once there is a plan"));
 }

@@ -64,15 +64,15 @@ pub fn what_if_page(asked: &WhatIf) -> String {
             h1 { "What if? " span.quiet { (name(&view.run.name)) } }
             p.note {
                 "Change who competes, who takes part or who would help whom, and see what each would get. "
-                "Nothing is changed in the run, and the plan is made as if nothing had flowed yet. The address holds the whole question: send it to whoever should see the same."
+                "The run itself does not change, and the plan is made as if no data had flowed yet. The address contains the whole question: send it to anyone who should see the same."
             }
         }
         main id="main" tabindex="-1" {
             (form(asked))
             section id="changes" aria-labelledby="changes-title" {
                 h2 id="changes-title" { "Changed" }
-                @if asked.changes.is_empty() { p { "Nothing yet: this is the federation as it is." } } @else {
-                    ul { @for change in &asked.changes { li { (said(&change.what)) " " a href=(change.undo) data-swap { "take back" } } } }
+                @if asked.changes.is_empty() { p { "Nothing: this is the federation as it is." } } @else {
+                    ul { @for change in &asked.changes { li { (said(&change.what)) " " a href=(change.undo) data-swap { "undo" } } } }
                 }
             }
             @if let Some(answer) = &asked.answer {
@@ -88,8 +88,8 @@ pub fn what_if_page(asked: &WhatIf) -> String {
             section id="graphs" aria-labelledby="graphs-title" {
                 h2 id="graphs-title" { "The plan then" }
                 p.note {
-                    @if graphs::has_links(view) { "An edge of the second and third graph is a link to why it is there or not." }
-                    @else { "These are too many edges for a link each: choose two participants above to ask why there is one between them or not." }
+                    @if graphs::has_links(view) { "Each edge of the second and third graph links to the reason why it is used or not." }
+                    @else { "There are too many edges for links: choose two participants above to ask about the edge between them." }
                 }
                 (graphs::section(view))
             }
@@ -146,12 +146,12 @@ fn form(asked: &WhatIf) -> Markup {
                 (participants("b", "Second", 1))
                 button #compete name="do" value="compete" { "They compete" }
                 button #apart name="do" value="apart" { "They do not compete" }
-                button #why name="do" value="why" { "Why does the second learn from the first, or not?" }
+                button #why name="do" value="why" { "Why does the second learn from the first, or why not?" }
                 span.field {
                     label for="value" { "Benefit" }
                     input id="value" name="value" type="number" min="0" step="any" value="0.1" data-keeps;
                 }
-                button #help name="do" value="help" { "The first would help the second so much" }
+                button #help name="do" value="help" { "Set this benefit from the first to the second" }
             }
             fieldset {
                 legend { "Who takes part" }
@@ -172,9 +172,9 @@ fn effects(asked: &WhatIf) -> Markup {
         p { (said(&worth_text(&asked.effects, asked.now, asked.worth, false).trim_end().replace('\n', " "))) }
         @if let Some(seconds) = asked.searched {
             p.note {
-                "Each plan was looked for for at most " (number(seconds)) " s. "
+                "The search for each plan took at most " (number(seconds)) " s. "
                 "No plan has a larger welfare than " (number(asked.now.upper_bound)) " now and "
-                (number(asked.worth.upper_bound)) " then; " code { "fedcompetitors select" } " looks for longer."
+                (number(asked.worth.upper_bound)) " then; " code { "fedcompetitors select" } " can search for longer."
             }
         }
         @if graphs::has_nodes(view) { (table(view, "What each would get", asked.effects.iter())) } @else {
@@ -206,7 +206,7 @@ fn table<'a>(view: &View, label: &str, effects: impl Iterator<Item = &'a Effect>
                         tr class=[difference.and_then(class)] {
                             th scope="row" { (name(view.name(effect.participant))) }
                             td { (number(effect.now)) }
-                            td { @if let Some(then) = effect.then { (number(then)) } @else { "not there" } }
+                            td { @if let Some(then) = effect.then { (number(then)) } @else { "absent" } }
                             td { @if let Some(difference) = difference { (signed(difference)) } }
                         }
                     }

@@ -277,8 +277,8 @@ impl<'a> EveryPlan<'a> {
 pub fn note(objective: Objective, proven: bool) -> &'static str {
     match (objective, proven) {
         (Objective::Welfare, _) => "the largest sum",
-        (Objective::MaxMin, true) => "whoever gets least gets as much as can be (proven)",
-        (Objective::MaxMin, false) => "whoever gets least gets as much as was found (not proven)",
+        (Objective::MaxMin, true) => "max-min fair (proven)",
+        (Objective::MaxMin, false) => "max-min fair as far as was found (not proven)",
         (Objective::Proportional, true) => "proportionally fair (proven)",
         (Objective::Proportional, false) => "proportionally fair as far as was found (not proven)",
     }

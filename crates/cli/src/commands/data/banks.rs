@@ -46,8 +46,8 @@ pub fn banks(arguments: &BanksArguments) -> Result<Outcome, Failure> {
     chosen.retain(|(_, lender)| lender.outcomes.iter().all(|count| count >= least));
     if chosen.is_empty() {
         return Err(Failure::Usage {
-            error: "no lender has that many loans of each outcome".into(),
-            hint: "ask for fewer with --least, or look among more with --largest".into(),
+            error: "no lender has enough loans of each outcome".into(),
+            hint: "lower --least, or raise --largest".into(),
         });
     }
     let mut pairs = Vec::new();
@@ -82,7 +82,7 @@ pub fn banks(arguments: &BanksArguments) -> Result<Outcome, Failure> {
         table.flush()
     })?;
     tell(&format!(
-        "{} with {} and {} is written; `fedcompetitors run {} --data {}` runs it",
+        "wrote {} with {} and {}; run it with `fedcompetitors run {} --data {}`",
         shown_path(&target),
         plural(chosen.len(), "lender", "lenders"),
         plural(pairs.len(), "competing pair", "competing pairs"),
@@ -98,8 +98,8 @@ const FILES: [&str; 3] = ["SBAnational_partial.csv.gz", "SBAnational.csv.gz", "S
 fn loans_file(folder: &Path) -> Result<PathBuf, Failure> {
     let found = FILES.iter().map(|file| folder.join(file)).find(|path| path.is_file());
     found.ok_or_else(|| Failure::Usage {
-        error: format!("{} holds none of {}", shown_path(folder), FILES.join(", ")),
-        hint: "name the folder with the loans by --data; `fedcompetitors data list` says where they come from".into(),
+        error: format!("{} contains none of {}", shown_path(folder), FILES.join(", ")),
+        hint: "give the folder with the loans with --data; `fedcompetitors data list` shows where to get them".into(),
     })
 }
 

@@ -100,7 +100,7 @@ impl Client {
             let Some(&pause) = pauses.next() else {
                 return Err(Failure::Network {
                     error: format!("{}: {cause}", shown(wanted.url)),
-                    hint: "what has come is kept: the same call later goes on from there".into(),
+                    hint: "the received part is kept; run the same command again to resume".into(),
                 });
             };
             bar.suspend(|| tell(&format!("{}: {cause}; trying again", shown(wanted.url))));
@@ -254,7 +254,7 @@ fn start_anew(wanted: &Download<'_>) -> Trouble {
             return Trouble::Lasting(unwritable(path, error));
         }
     }
-    Trouble::Passing("the file has changed since a part of it came".into())
+    Trouble::Passing("the file has changed since part of it was fetched".into())
 }
 
 /// Where no checksum would tell, a page that asks for a login must not pass for data.
@@ -263,7 +263,7 @@ fn refuse_pages(response: &Response<Body>, wanted: &Download<'_>) -> Result<(), 
         return Ok(());
     }
     Err(Failure::Network {
-        error: format!("{}: the server sends a page instead of the file", shown(wanted.url)),
+        error: format!("{}: the server sent a web page instead of the file", shown(wanted.url)),
         hint: by_hand(wanted),
     })
 }
@@ -271,14 +271,14 @@ fn refuse_pages(response: &Response<Body>, wanted: &Download<'_>) -> Result<(), 
 fn refused(status: StatusCode, wanted: &Download<'_>) -> Failure {
     let hint = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => by_hand(wanted),
-        _ => "the file may have moved: name a mirror (--mirror), which holds each file as NAME/FILE, or a catalogue with the new address (--catalogue)".into(),
+        _ => "the file may have moved: use a mirror that has each file as NAME/FILE (--mirror), or a catalogue with the new address (--catalogue)".into(),
     };
     Failure::Network { error: format!("{}: the server answers {status}", shown(wanted.url)), hint }
 }
 
 fn by_hand(wanted: &Download<'_>) -> String {
     format!(
-        "the server may let no programs in: fetch it with a browser and save it as {}",
+        "the server may refuse programs: fetch the file with a browser and save it as {}",
         shown_path(wanted.target)
     )
 }
@@ -307,7 +307,7 @@ fn trouble(error: ureq::Error, wanted: &Download<'_>) -> Trouble {
     }
     Trouble::Lasting(Failure::Network {
         error: format!("{}: {cause}", shown(wanted.url)),
-        hint: "check the network and the address; where this machine may not reach it, name a server that it may reach with --mirror".into(),
+        hint: "check the network and the address; if this machine cannot reach the server, use another one with --mirror".into(),
     })
 }
 
@@ -318,8 +318,8 @@ fn cause(error: ureq::Error) -> String {
             "the connection ended early".into()
         }
         ureq::Error::Io(error) => error.to_string(),
-        ureq::Error::Timeout(_) => "the server says nothing".into(),
-        ureq::Error::HostNotFound => "there is no such server".into(),
+        ureq::Error::Timeout(_) => "the server does not answer".into(),
+        ureq::Error::HostNotFound => "the server was not found".into(),
         error => error.to_string(),
     }
 }

@@ -29,7 +29,7 @@ pub fn fetch(arguments: &DataFetchArguments) -> Result<Outcome, Failure> {
     let Some(set) = catalogue.datasets.iter().find(|set| set.name == arguments.name) else {
         let names: Vec<&str> = catalogue.datasets.iter().map(|set| &*set.name).collect();
         return Err(Failure::Usage {
-            error: format!("there is no data set \"{}\"", shown(&arguments.name)),
+            error: format!("unknown data set \"{}\"", shown(&arguments.name)),
             hint: format!("choose one of {}", names.join(", ")),
         });
     };
@@ -37,8 +37,8 @@ pub fn fetch(arguments: &DataFetchArguments) -> Result<Outcome, Failure> {
     let mirror = arguments.mirror.as_deref().filter(|mirror| !mirror.is_empty());
     if let Some(mirror) = mirror.filter(|mirror| !is_web_address(mirror)) {
         return Err(Failure::Usage {
-            error: format!("the mirror \"{}\" is no address of a web server", shown(mirror)),
-            hint: "write a whole address that begins with http:// or https://".into(),
+            error: format!("the mirror \"{}\" is not the URL of a web server", shown(mirror)),
+            hint: "give a URL that starts with http:// or https://".into(),
         });
     }
     let folder = arguments.to.clone().unwrap_or_else(|| Path::new("data").join(&set.name));
@@ -90,7 +90,7 @@ impl Fetch<'_> {
                     shown_path(&self.folder.join(&list.name)),
                     file.name
                 ),
-                hint: "remove the list and fetch again, in case it came wrong".into(),
+                hint: "remove the list and fetch again; it may be damaged".into(),
             }),
         }
     }
@@ -101,7 +101,7 @@ impl Fetch<'_> {
         self.file(&list.name, &list.url, None, &[])?;
         if self.mirror.is_some() {
             tell(&format!(
-                "{} is the mirror's: it shows what was damaged on the way, not what the mirror changed",
+                "{} comes from the mirror: it detects damage in transfer, but not changes by the mirror",
                 list.name
             ));
         }
@@ -127,15 +127,15 @@ impl Fetch<'_> {
         if target.exists() {
             if checksums.is_empty() {
                 let found = sha256(&target)?;
-                tell(&format!("{shown}: already there, not checked; it has {found}"));
+                tell(&format!("{shown}: already exists, not checked; it has {found}"));
                 return Ok(());
             }
             if mismatch(&target, checksums)?.is_none() {
-                tell(&format!("{shown}: already there"));
+                tell(&format!("{shown}: already exists"));
                 return Ok(());
             }
             tell(&format!(
-                "{shown}: another file is there; it is replaced when the right one came"
+                "{shown}: a different file exists; it is replaced once the right one is fetched"
             ));
         }
         let url = match self.mirror {
@@ -173,7 +173,7 @@ impl Fetch<'_> {
         }
         if complete {
             for member in &file.unpack {
-                tell(&format!("{}: already there", shown_path(&self.folder.join(&member.name))));
+                tell(&format!("{}: already exists", shown_path(&self.folder.join(&member.name))));
             }
             return Ok(());
         }
@@ -203,7 +203,7 @@ pub fn finish(part: &Path, target: &Path, checksums: &[Checksum]) -> Result<(), 
         let _ = fs::remove_file(version_of(part));
         return Err(Failure::Damaged {
             error: format!("{}: has {found} instead of {expected}", shown_path(target)),
-            hint: "it was not kept; fetch it again, and if that does not help, the publisher or mirror has another version: compare it, and list it in a catalogue of your own (--catalogue)".into(),
+            hint: "it was not kept; fetch it again. If that does not help, the publisher or mirror has another version: compare it, and list it in your own catalogue (--catalogue)".into(),
         });
     }
     let named = File::options().write(true).open(part).and_then(|file| file.sync_all());

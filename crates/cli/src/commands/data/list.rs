@@ -78,7 +78,8 @@ fn checks_text(set: &DataSet) -> String {
                 add(format!("by the publisher's {}, which is fetched first", list.name));
             }
             (None, []) => {
-                add("not at all, as no checksum is known; the SHA-256 of what comes is told".into());
+                add("not at all: no checksum is known; the SHA-256 of the fetched file is printed"
+                    .into());
             }
         }
     }

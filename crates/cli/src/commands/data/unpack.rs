@@ -52,7 +52,7 @@ pub fn unpack(archive: &Path, members: &[Member], folder: &Path) -> Result<(), F
         tell(&format!("{}: unpacked", shown_path(&target)));
     }
     match missing.first() {
-        Some(member) => Err(damaged(&format!("it holds no {}", member.name))),
+        Some(member) => Err(damaged(&format!("it does not contain {}", member.name))),
         None => Ok(()),
     }
 }

@@ -35,9 +35,11 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
         Some(BudgetName::Full) => Budget::Full,
     };
     if arguments.measure || arguments.rate.is_some() || arguments.evaluations.is_some() {
-        let error =
-            "`--measure`, `--rate`, `--decay` and `--evaluations` are not for `cifar10`".to_owned();
-        let hint = "leave them out; `--budget` says how long it trains, and rates are chosen by validation data".to_owned();
+        let error = "`cifar10` does not take `--measure`, `--rate`, `--decay` or `--evaluations`"
+            .to_owned();
+        let hint =
+            "omit them; `--budget` sets how long it trains, and validation data chooses the rates"
+                .to_owned();
         return Err(Failure::Usage { error, hint });
     }
     let images = read_cifar10(data)?;
@@ -164,7 +166,7 @@ fn means(row: &Cifar10Row) -> Vec<f64> {
 
 fn table(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable {
     let graphs = match draws.len() {
-        1 => "one graph: nothing is known of chance".to_owned(),
+        1 => "one graph: spread unknown".to_owned(),
         count => format!("{count} graphs"),
     };
     let shown = rows.iter().map(|row| {
@@ -178,7 +180,7 @@ fn table(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable
     });
     ExperimentTable {
         title: format!("cifar10, {} budget, {graphs}.", budget.name()),
-        metric: "Test accuracy in percent, mean over the participants: ± its deviation over the graphs, and ± the\n                 standard error of its mean."
+        metric: "Test accuracy in percent, mean over the participants: ± its deviation over the graphs, and ± the\nstandard error of its mean."
             .into(),
         columns: vec!["over the graphs".into()],
         rows: shown.collect(),

@@ -80,14 +80,14 @@ fn table(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> Experimen
     });
     let repeats = results.methods.first().map_or(0, |result| result.cells.len());
     let title = match repeats {
-        1 => format!("{}, {FOLDS} folds once: nothing is known of chance.", whose(hospitals)),
+        1 => format!("{}, {FOLDS} folds once: spread unknown.", whose(hospitals)),
         _ => format!("{}, {FOLDS} folds, {repeats} repeats.", whose(hospitals)),
     };
     ExperimentTable {
         title,
         metric: "Test AUC of deaths in hospital, mean ± half of the 95 % interval over the repeats; the last\n\
                  column is the mean over the participants. All repeats have the same patients: the interval\n\
-                 tells the chance of splits and training, not that of other patients, which is larger."
+                 shows the variation from splits and training, not from other patients, which is larger."
             .into(),
         columns: results.competing.participants().names().map(str::to_owned).collect(),
         rows: rows.collect(),
@@ -107,7 +107,7 @@ fn remarks(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> Vec<Str
         remarks.push(line + ".");
     }
     remarks.push(format!(
-        "A row for each patient, of its first stay; left out: {} without a known outcome, {} without\nphysiology of the first day.",
+        "One row per patient, from the first stay; left out: {} without a known outcome, {} without\nphysiology of the first day.",
         eicu.without_outcome, eicu.without_physiology
     ));
     let pairs: Vec<String> = results
@@ -120,12 +120,12 @@ fn remarks(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> Vec<Str
         .collect();
     remarks.push(format!("Competing: {}.", pairs.join(", ")));
     remarks.push(format!(
-        "Logistic regression for every method, deaths and survivors weighing the same; at most {} gradients\nfor each participant on average, estimation included.",
+        "Logistic regression for every method, deaths and survivors weighted equally; at most {} gradients\nfor each participant on average, estimation included.",
         results.budget
     ));
     if results.rules > 1 {
         remarks.push(format!(
-            "Rate and decay chosen among {} by validation loss in two other repeats, of the same patients:\nthere are no others.",
+            "Rate and decay chosen among {} by validation loss in two other repeats\nwith the same patients (there are no others).",
             results.rules
         ));
     }
@@ -156,7 +156,7 @@ fn standings(results: &EicuResults) -> String {
     let tied = if ties.is_empty() {
         "the interval of its lead over any other, repeat by repeat, is above 0".to_owned()
     } else {
-        format!("a tie, as the interval of the lead holds 0, with {}", ties.join(", "))
+        format!("a tie, as the interval of the lead contains 0, with {}", ties.join(", "))
     };
     format!("Highest mean: {name}; {tied}.")
 }
@@ -187,8 +187,9 @@ fn gains(hospitals: &Hospitals, results: &EicuResults) -> ExperimentTable {
     });
     ExperimentTable {
         title: format!("Gain over Local. {}.", whose(hospitals)),
-        metric: "Test AUC less that of Local in the same repeat, mean ± half of the 95 % interval."
-            .into(),
+        metric:
+            "Test AUC minus that of Local in the same repeat, mean ± half of the 95 % interval."
+                .into(),
         columns: results.competing.participants().names().map(str::to_owned).collect(),
         rows: rows.collect(),
         remarks: Vec::new(),

@@ -46,7 +46,7 @@ fn a_finished_run() {
     browse(|browser| {
         follow(browser, &server);
         browser.reads("✓ complete");
-        browser.reads("Nobody's data came to a competitor.");
+        browser.reads("No participant's data reached a competitor.");
         assert_eq!(browser.eval("document.querySelectorAll('svg.nodes').length"), 3);
         browser.has_names();
         browser.pictures("live");
@@ -155,8 +155,9 @@ fn a_run_that_goes_on_to_its_end() {
         browser.eval("window.before = part.innerHTML");
         let mut work = Work::begin(&desk, &["--resume"]);
         browser.wait_for("document.querySelector('.standing').textContent.includes('complete')");
-        browser
-            .wait_for("document.body.innerText.includes(\"Nobody's data came to a competitor.\")");
+        browser.wait_for(
+            "document.body.innerText.includes(\"No participant's data reached a competitor.\")",
+        );
         assert!(work.child.wait().expect("it ends").success());
         assert_eq!(browser.text(PLACES), places, "nobody has moved");
         assert_eq!(browser.loads(), loads, "the page was never loaded anew");
@@ -179,7 +180,7 @@ fn a_broken_run() {
         browser.wait_for("document.body.innerText.includes('This record is damaged')");
         follow(browser, &server);
         browser.reads("✕ damaged");
-        browser.reads("Who takes part cannot be read.");
+        browser.reads("The participants cannot be read.");
         browser.reads("Seeds\ncannot be read");
         browser.pictures("broken");
     });
@@ -232,7 +233,7 @@ fn a_participants_own_page() {
     browse(|browser| {
         browser.open(link.expect("a link"));
         browser.wait_for("document.querySelector('#live.now')");
-        browser.reads("This page is yours alone");
+        browser.reads("This page is only for you.");
         assert_eq!(browser.text("location.search"), "", "the token has left the address");
         browser.has_names();
         browser.pictures("own");
@@ -262,7 +263,7 @@ fn three_hundred_participants() {
             .filter((one) => one.open).map((one) => one.id).join()";
         browser.eval("document.querySelector('#effects details').open = true");
         browser.eval("document.querySelector('#refused-7').open = true");
-        browser.reads("These are too many edges for a link each");
+        browser.reads("There are too many edges for links");
         browser.reads("more: choose two participants above to ask why.");
         browser.eval("document.querySelector('#a').value = 1");
         browser.eval("document.querySelector('#b').value = 13");
@@ -290,9 +291,12 @@ fn the_report_from_the_disk() {
         browser.pictures("report");
         browser.without_scripts();
         browser.open(&page);
-        for words in
-            ["✓ complete", "Nobody's data came to a competitor.", "+0.056 ± 0.009", "may not learn"]
-        {
+        for words in [
+            "✓ complete",
+            "No participant's data reached a competitor.",
+            "+0.056 ± 0.009",
+            "may not learn",
+        ] {
             browser.reads(words);
         }
         assert_eq!(browser.eval("document.querySelectorAll('svg.nodes .edge').length > 20"), true);

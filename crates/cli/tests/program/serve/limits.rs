@@ -14,7 +14,7 @@ fn more_than_can_be_answered_is_refused() {
     assert_eq!(ask("").status, 200, "five hundred are not too many");
     let more = ask("?new=One+more");
     assert_eq!(more.status, 400);
-    assert!(more.body.contains("up to 500 participants"), "{}", more.body);
+    assert!(more.body.contains("limited to 500 participants"), "{}", more.body);
     let changes = |count: usize| {
         (2..count + 2).map(|other| format!("&compete=1-{other}")).collect::<Vec<_>>().concat()
     };

@@ -299,7 +299,7 @@ impl Store {
         }
         let competing = competing.build();
         if self.said("competing")? != Some(competing_hash(&competing)) {
-            return Err(self.damaged("the competitions are not those that it was kept with".into()));
+            return Err(self.damaged("the competitions differ from those that were stored".into()));
         }
         Ok(competing)
     }

@@ -126,10 +126,10 @@ impl Store {
         match self.altered()?.first() {
             None => Ok(()),
             Some(title) if title.is_empty() => {
-                Err(self.damaged("it is not what it was when the run ended".into()))
+                Err(self.damaged("it was changed after the run ended".into()))
             }
             Some(title) => {
-                Err(self.damaged(format!("{title}: it is not what it was when the training ended")))
+                Err(self.damaged(format!("{title}: it was changed after the training ended")))
             }
         }
     }

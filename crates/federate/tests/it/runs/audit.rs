@@ -53,7 +53,7 @@ fn flows_beside_the_ledger_are_told() {
     );
     let found = Case::new(&text).audit();
     let pairs = vec![("A".to_owned(), "C".to_owned()), ("D".to_owned(), "E".to_owned())];
-    for word in ["everybody sees traces of everybody", "common mean and deviation"] {
+    for word in ["show each participant traces of all others", "common mean and deviation"] {
         let told = found.besides.iter().find(|besides| besides.statement.contains(word));
         assert_eq!(told.expect(word).pairs, pairs, "{word}");
     }
@@ -74,15 +74,15 @@ fn whoever_tampers_is_found() {
     has(found("DELETE FROM ledger WHERE training = 1 AND entry = 5"), "from entry 4 to entry 6");
     has(
         found("UPDATE ledger SET provenance = '[1]' WHERE receiver IS NOT NULL"),
-        "something else than what it is made of",
+        "as carrying other data than its parts",
     );
     has(
         found("UPDATE ledger SET provenance = '[]' WHERE sender = 1"),
-        "what it cannot, or not its own data",
+        "as carrying data that it cannot carry, or not its own",
     );
     has(
         found("UPDATE ledger SET made_of = '[9999]' WHERE receiver IS NOT NULL"),
-        "nobody has sent",
+        "which was not sent before",
     );
     has(found("UPDATE ledger SET made_of = 'x' WHERE receiver IS NOT NULL"), "cannot be read");
     has(found("UPDATE ledger SET content = 'update' WHERE receiver IS NOT NULL"), "is made of a");
@@ -93,24 +93,27 @@ fn whoever_tampers_is_found() {
         found("UPDATE models SET provenance = '[0,2]' WHERE participant = 2"),
         "data of its competitor",
     );
-    has(found("UPDATE models SET provenance = '[3,4]' WHERE participant = 0"), "never handed");
+    has(found("UPDATE models SET provenance = '[3,4]' WHERE participant = 0"), "never delivered");
     has(found("UPDATE models SET hash = 'ff'"), "not the one that was trained");
-    has(found("UPDATE models SET provenance = 'x'"), "carries cannot be read");
-    has(found("UPDATE flows SET pairs = '[[0,'"), "whom this joins cannot be read");
-    has(found("DELETE FROM ledger WHERE training = 1 AND round = 4"), "entries, and had");
+    has(found("UPDATE models SET provenance = 'x'"), "the provenance of the model of");
+    has(found("UPDATE flows SET pairs = '[[0,'"), "the pairs that this connects cannot be read");
+    has(found("DELETE FROM ledger WHERE training = 1 AND round = 4"), "entries, but had");
     has(
         found("UPDATE ledger SET made_of = '[]', provenance = '[]' WHERE receiver IS NOT NULL"),
         "bytes and is made of nothing",
     );
-    has(found("DELETE FROM competing WHERE a = 0"), "not those that it was begun with");
-    has(found("UPDATE trainings SET gradients = NULL WHERE id = 2"), "it is not done");
+    has(
+        found("DELETE FROM competing WHERE a = 0"),
+        "the competitions differ from those at the start",
+    );
+    has(found("UPDATE trainings SET gradients = NULL WHERE id = 2"), "it is not complete");
     has(
         found("UPDATE metrics SET value = value + 0.001 WHERE training = 2"),
-        "not what was written",
+        "changed after it ended",
     );
-    has(found("DELETE FROM benefits WHERE helper = 0"), "not what was written");
+    has(found("DELETE FROM benefits WHERE helper = 0"), "changed after it ended");
     has(found("DELETE FROM estimate_ledger WHERE entry = 7"), "from entry 6 to entry 8");
-    has(found("UPDATE estimate_ledger SET bytes = 0 WHERE entry = 7"), "not what was written");
+    has(found("UPDATE estimate_ledger SET bytes = 0 WHERE entry = 7"), "changed after it ended");
     // A's probe would have been in what was shown to C.
     has(
         found("UPDATE estimate_ledger SET made_of = '[1]', provenance = '[0]' WHERE receiver = 2"),
@@ -149,18 +152,19 @@ fn the_federation_file_has_the_last_word() {
     let other = other.replace(&header, &format!("{header}competes-with = [\"{b}\"]\n"));
     let flaws = found(&other);
     for told in [
-        "\"A\" and \"C\" compete by the record alone".to_owned(),
+        "\"A\" and \"C\" compete only according to the record".to_owned(),
         format!("breach: {a} {b}"),
         format!("the plan connects \"{a}\" with its competitor \"{b}\""),
     ] {
         assert!(flaws.contains(&told), "{told}: {flaws:?}");
     }
-    let file_alone = |flaw: &String| flaw.ends_with("compete by the federation file alone");
+    let file_alone =
+        |flaw: &String| flaw.ends_with("compete only according to the federation file");
     assert!(flaws.iter().any(file_alone), "{flaws:?}");
     let renamed = FEDERATION.replace("name = \"B\"", "name = \"F\"");
     let flaws = found(&renamed);
-    assert!(flaws.contains(&"\"F\" takes part by the federation file alone".to_owned()));
-    assert!(flaws.contains(&"\"B\" takes part, and not by the federation file".to_owned()));
+    assert!(flaws.contains(&"\"F\" is a participant only in the federation file".to_owned()));
+    assert!(flaws.contains(&"\"B\" is a participant, but not in the federation file".to_owned()));
 }
 
 /// Random ledgers, written without any guard: the audit finds a breach just where a naive

@@ -17,8 +17,11 @@ fn another_version_does_not_go_on() {
     case.tamper("UPDATE run SET value = 'running' WHERE key = 'status'");
     let error = case.resume(FEDERATION).expect_err("it is another version");
     let told = error.to_string();
-    assert!(told.contains("was begun by version 0.0.9 with checkpoints 0, and this is"), "{told}");
-    assert!(error.hint().contains("the version that began it"));
+    assert!(
+        told.contains("was started by version 0.0.9 with checkpoints 0, but this is"),
+        "{told}"
+    );
+    assert!(error.hint().contains("continue with that version"));
 }
 
 /// The guard stops a training whose plan was tampered with. What moved until then and that it was
@@ -118,7 +121,7 @@ fn a_damaged_record_is_refused() {
         let into = case.path().join("export");
         for result in [metrics.map(|_| ()), export(&case.path(), &into), case.resume(FEDERATION)] {
             let error = result.expect_err(statements);
-            assert!(error.to_string().contains("not what it was when"), "{error}");
+            assert!(error.to_string().contains("it was changed after the"), "{error}");
         }
         assert!(!into.exists(), "nothing is written");
     }
