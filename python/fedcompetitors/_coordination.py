@@ -32,24 +32,24 @@ __all__ = ["Outcome", "coordinate"]
 
 @dataclass
 class Outcome:
-    """What came out.
+    """The result of a run.
 
     Attributes
     ----------
     models : dict
-        Everybody's own model.
+        The model of each participant.
     metrics : dict
-        Everybody's figures in the end, as (split, name): value.
+        The final figures of each participant, as (split, name): value.
     history : dict
-        The same of each round.
+        The figures after each round.
     plan, certificate : Plan, Certificate
-        Who learns from whom in the end, and the proof.
+        The final plan and its proof.
     competing, benefit : CompetingGraph, BenefitGraph
-        What the plan was made of.
+        The graphs from which the plan was made.
     carries : dict
-        Whose data everybody's model may carry.
+        The participants whose data each model may carry.
     had_incidents : bool
-        Was anybody missing, or did anybody send what could not be used?
+        True if a participant was missing or sent something unusable.
     """
 
     models: dict[str, Parameters]
@@ -104,8 +104,8 @@ class _Coordination(Desk):
         found = _native.Coordinator.resume(self.run_dir, self.about())
         if found is not None and not resume:
             raise RunExists(
-                f"{self.run_dir} already holds a run",
-                "go on with it by `resume=True`, or choose another `run_dir`",
+                f"{self.run_dir} already contains a run",
+                "continue it with `resume=True`, or choose another `run_dir`",
             )
         plan: str | None = None
         if found is not None:
@@ -118,7 +118,7 @@ class _Coordination(Desk):
             left = [self.names.index(name) for name in self.plan.left]
             self.state.out += [who for who in left if who not in self.state.out]
             self.weigh()
-            self.tell(f"goes on behind round {self.state.done} of {self.settings.rounds}")
+            self.tell(f"resumes after round {self.state.done} of {self.settings.rounds}")
         for number in range(self.state.done + 1, self.settings.rounds + 1):
             self.round(number)
         return self.end()
@@ -126,7 +126,7 @@ class _Coordination(Desk):
     # The beginning: who is there, who competes, who would help whom
 
     def begin(self, book: _native.Coordinator | None) -> None:
-        self.tell("everybody trains alone and says with whom it competes")
+        self.tell("every participant trains alone and declares its competitors")
         probe = Request("probe", 1, [self.start], steps=self.settings.probe_steps)
         there = self.carrier.present(self.needed)
         answers = self.ask({who: probe for who in sorted(there)}, keep=False)
@@ -155,7 +155,7 @@ class _Coordination(Desk):
 
     def estimate(self, answers: Mapping[int, Answer], label: str, before: int) -> BenefitGraph:
         """Who would help whom: of what mixture of probes does validation data like most?"""
-        self.tell("finds out who would help whom")
+        self.tell("estimates who would help whom")
         steps = self.settings.probe_steps + self.settings.search_rounds
         while (benefit := self.try_estimate(answers, label)) is None:
             # What was shown until then stays on record, and is judged by what was known then.
@@ -282,7 +282,7 @@ class _Coordination(Desk):
             # What came is on record, and the round is not done.
             count, self.state.fresh = len(self.fresh), before
             self.book.keep(self.state.to_bytes())
-            raise self.too_few(count, "sent what can be used")
+            raise self.too_few(count, "sent a usable model")
         self.silent -= {who for who in self.fresh if self.tries[who] < ATTEMPTS}
         figures = {
             self.names[who]: {
@@ -429,12 +429,12 @@ class _Coordination(Desk):
         self.keep_models()
         clean = self.book.last_without(who, self.rivals(who))
         return (
-            f"too late for {self.names[who]}, whose model carries data of its competitor "
-            f"{' and '.join(found)}: it gets and gives nothing more; "
+            f"declared too late: the model of {self.names[who]} carries data of its competitor "
+            f"{' and '.join(found)}; it receives and sends no more models; "
             + (
-                f"its last model without that is of round {clean[1]}"
+                f"its last model without that data is from round {clean[1]}"
                 if clean is not None
-                else "no model without that is kept"
+                else "no model without that data is stored"
             )
         )
 
@@ -453,7 +453,7 @@ class _Coordination(Desk):
         for one in self.plan.refused:
             if one.helped != name:
                 continue
-            why = "it would bring somebody's data to a competitor"
+            why = "data would reach a competitor"
             if one.path is None:
                 why = "the plan does not need it"
             elif name == one.path[-1] and (name, one.path[0]) in self.competing.reports:
@@ -475,7 +475,7 @@ class _Coordination(Desk):
             carried = self.book.carries(who)
             known = [self.names[rival] for rival in self.rivals(who) if rival in carried]
             named = [rival for rival in known if (name, rival) in self.competing.reports]
-            about["too_late"] = "later models of yours carry data that must not be in them" + (
+            about["too_late"] = "your later models carry data that must not be in them" + (
                 f": you compete with {' and '.join(named)}" if named else ""
             )
         return json.dumps(about, indent=2, ensure_ascii=False)

@@ -118,7 +118,7 @@ class Desk:
         state, plan, benefit, is_complete = book.stand()
         if is_complete:
             raise RunExists(
-                f"the run in {self.run_dir} is complete", "choose another `run_dir` for a new one"
+                f"the run in {self.run_dir} is complete", "choose another `run_dir` for a new run"
             )
         self.opened = book
         self.competing = CompetingGraph._wrap(book.competing())
@@ -186,7 +186,7 @@ class Desk:
             strange.add(rival)
             is_itself = rival == self.names[who]
             text = f'"{self.names[who]}" competes with "{rival}", ' + (
-                "which is itself" if is_itself else "who does not take part"
+                "which is itself" if is_itself else "which does not take part"
             )
             self.tell(text)
             warnings.warn(text, FedCompetitorsWarning, stacklevel=2)
@@ -239,7 +239,7 @@ class Desk:
     def too_few(self, count: int, have: str) -> TooFewAnswers:
         return TooFewAnswers(
             f"{count} participants {have}, and {self.needed} are needed",
-            "see whether their nodes run; `resume=True` goes on from the last round",
+            "check that their nodes run; continue from the last round with `resume=True`",
         )
 
     def accept(self, answers: Mapping[int, Answer], given: Mapping[int, Parameters]) -> None:

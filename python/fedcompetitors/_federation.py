@@ -25,18 +25,18 @@ class Federation:
     Parameters
     ----------
     learners : dict
-        Everybody's learner by name: an object with ``samples(split)`` and either
+        The learner of each participant, by name: an object with ``samples(split)`` and either
         ``loss_and_gradient(parameters, split) -> (float, array)``, or
         ``train(parameters, steps) -> parameters`` and ``loss(parameters, split) -> float``.
         Parameters are flat arrays of ``float32``; splits are ``training``, ``validation`` and
         ``test``. A learner may also have ``metrics(parameters, split) -> dict``.
     competitors : dict or CompetingGraph
-        With whom everybody competes.
+        The competitors of each participant.
     rule : Adam, optional
-        How steps are made for learners that tell gradients.
+        The optimizer for learners that compute gradients.
     checked : bool, default True
-        Do participants leave mixtures that their validation data finds worse than their own
-        models?
+        If true, participants reject mixtures with a higher validation loss than their own
+        models.
 
     Examples
     --------
@@ -100,27 +100,26 @@ class Federation:
         start : array
             The common start; its shape is the shape of the models in the run's files.
         run_dir : path
-            Where models, figures, plan, certificate and ledger are kept;
+            The folder for models, figures, plan, certificate and ledger;
             ``fedcompetitors report`` and ``fedcompetitors audit`` read it.
         resume : bool, default False
-            Go on with a run that is there? Participants begin again from the last models that
-            were kept of them.
+            Resume an existing run. Participants start again from their last stored models.
         tell : callable
-            Is told what happens, in words.
+            Called with a sentence for each event.
         **settings
-            As `Settings`: ``rounds``, ``local_steps``, ``policy``, ….
+            As in `Settings`: ``rounds``, ``local_steps``, ``policy``, ….
 
         Returns
         -------
         Outcome
-            Everybody's model, figures, the plan and its certificate.
+            The models and figures of all participants, the plan and its certificate.
 
         Raises
         ------
         GuardStopped
-            If something was about to be handed to a competitor.
+            If data was about to reach a competitor.
         RunExists, OtherRun
-            If the folder holds a run, or another one.
+            If the folder contains a run, or a different one.
         """
         array = np.asarray(start, np.float32)
         names = list(self.participants)
@@ -160,11 +159,11 @@ class Audit:
     Attributes
     ----------
     status : str
-        How the run stands.
+        The status of the run.
     transfers, models : int
-        Lines of the ledger that were replayed, model files that were checked.
+        The number of replayed ledger entries and of checked model files.
     findings : tuple of str
-        What is wrong, in words.
+        What is wrong, one sentence each.
     """
 
     status: str
@@ -186,7 +185,7 @@ def audit(run_dir: str | PathLike[str], competing: CompetingGraph | None = None)
     run_dir : path
         A run of this package, of ``fedcompetitors run`` or on Flower.
     competing : CompetingGraph, optional
-        Who competes; if it is not given, the record says it.
+        Who competes. Default: as recorded in the run.
 
     Returns
     -------

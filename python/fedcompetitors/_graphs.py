@@ -229,7 +229,7 @@ def _competing(data: Any, participants: list[str] | None) -> _native.CompetingGr
                 reports += [(a, b) for b in rivals]
             else:
                 raise NotAGraph(
-                    f'the competitors of "{a}" are no list, but {rivals!r}', "give a list of names"
+                    f'the competitors of "{a}" are not a list, but {rivals!r}', "give a list of names"
                 )
         reports = _tuples(reports, 2, "pairs of names")
         return _native.CompetingGraph(_listed(_and_keys(data, participants, reports)), reports)
@@ -246,7 +246,7 @@ def _benefit(data: Any, participants: list[str] | None) -> _native.BenefitGraph:
     if _is_networkx(data):
         if not data.is_directed():
             raise NotAGraph(
-                "the graph has no directions, but who helps is not who is helped",
+                "the graph is undirected, but a benefit has a direction",
                 "use networkx.DiGraph; an edge points from the helper to the helped",
             )
         nodes = participants if participants is not None else _names(data.nodes)
@@ -275,11 +275,11 @@ def _listed(participants: Sequence[str] | None) -> list[str] | None:
     if participants is None:
         return None
     if not isinstance(participants, Iterable):
-        raise NotAGraph(f"{participants!r} is no list of participants", "give a list of names")
+        raise NotAGraph(f"{participants!r} is not a list of participants", "give a list of names")
     names = list(participants)
     for name in names:
         if not isinstance(name, str):
-            raise NotAGraph(f"{name!r} is no participant's name", "a name is a text")
+            raise NotAGraph(f"{name!r} is not the name of a participant", "give a text")
     return names
 
 
@@ -294,14 +294,14 @@ def _tuples(data: Any, size: int, what: str) -> list[Any]:
         for row in data:
             # A text of two letters would pass for two names, and a set has no first.
             if isinstance(row, (str, Set)):
-                raise NotAGraph(f"{row!r} is not one of {what}", hint)
+                raise NotAGraph(f"expected {what}, not {row!r}", hint)
             rows.append(tuple(row))
     except TypeError:
-        raise NotAGraph(f"no graph can be made of {type(data).__name__}", hint) from None
+        raise NotAGraph(f"cannot make a graph of {type(data).__name__}", hint) from None
     for row in rows:
         names = row[:2]
         if len(row) != size or not all(isinstance(name, str) for name in names):
-            raise NotAGraph(f"{row!r} is not one of {what}", hint)
+            raise NotAGraph(f"expected {what}, not {row!r}", hint)
         if size == 3 and not isinstance(row[2], (int, float, np.integer, np.floating)):
             raise NotAGraph(
                 f'the benefit from "{row[0]}" to "{row[1]}" is not a number: {row[2]!r}',
@@ -328,7 +328,7 @@ def _bit(a: str, b: str, value: object) -> bool:
 def _matrix(data: NDArray[Any]) -> NDArray[np.float64]:
     if data.ndim != 2 or data.dtype.kind not in "biuf":
         raise NotAGraph(
-            f"an array of type {data.dtype} with {data.ndim} dimensions is no matrix of numbers",
+            f"an array of type {data.dtype} with {data.ndim} dimensions is not a matrix of numbers",
             "give an n × n array of numbers",
         )
     return data.astype(np.float64, copy=False)

@@ -20,8 +20,8 @@ def mix(
     """Give each receiver its own weighted sum of the models.
 
     The same as ``weights @ numpy.stack(models)``, without the stack: the models are read
-    where they lie, and nothing is copied. A weight of 0 leaves a model out whatever is in
-    it: what is not a number there reaches nobody who has no part in it.
+    where they lie, and nothing is copied. A weight of 0 leaves a model out, even one
+    with NaN values.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def mix(
     Raises
     ------
     WrongShape, WrongType, NotContiguous, Overlap
-        If arrays don't fit.
+        If the arrays do not fit.
     """
     table: NDArray[Any] = np.asarray(weights, dtype=np.float32)
     if table.ndim != 2:

@@ -24,7 +24,7 @@ Split = Literal["training", "validation", "test"]
 
 @runtime_checkable
 class GradientLearner(Protocol):
-    """What can tell loss and gradient; steps are made for it.
+    """A learner that computes loss and gradient; the package makes the training steps.
 
     Optional besides: ``metrics(parameters, split) -> dict[str, float]``.
     """
@@ -43,17 +43,17 @@ class GradientLearner(Protocol):
 
 @runtime_checkable
 class TrainingLearner(Protocol):
-    """What trains by itself, on whatever device it likes.
+    """A learner that trains by itself, on any device.
 
     Optional besides: ``metrics(parameters, split) -> dict[str, float]``, and
     ``loss_and_gradient(parameters, split)`` as of a `GradientLearner`, which is then asked on
-    validation data: with gradients it shows better who would help whom.
+    validation data: gradients make the estimate of benefits more accurate.
     """
 
     def train(self, parameters: Parameters, steps: int, /) -> NDArray[Any]:
-        """The parameters after so many steps on training data.
+        """The parameters after `steps` steps on training data.
 
-        They may be the memory that the learner trains in, if nothing but training changes it.
+        They may share the learner's own memory, if nothing but training changes it.
         """
 
     def loss(self, parameters: Parameters, split: Split, /) -> float:
@@ -68,12 +68,12 @@ Learner = GradientLearner | TrainingLearner
 
 @dataclass(frozen=True)
 class Adam:
-    """The rule of the steps for learners that tell gradients.
+    """The Adam optimizer, for learners that compute gradients.
 
     Attributes
     ----------
     rate : float
-        About how far a step moves each parameter.
+        The learning rate: about how far a step moves each parameter.
     first, second : float
         How much of the running means of gradients, and of their squares, stays at each step;
         from 0 to below 1.
@@ -174,14 +174,14 @@ class Participant:
     learner : object
         A `GradientLearner` or a `TrainingLearner`.
     competitors : sequence of str
-        With whom it competes.
+        Its competitors.
     rule : Adam
-        How steps are made, for learners that tell gradients and do not train by themselves.
+        The optimizer, for learners that compute gradients and do not train by themselves.
     checked : bool, default True
-        Does it leave a mixture that its validation data finds worse than its own model?
+        If true, it rejects a mixture with a higher validation loss than its own model.
     is_asked_once : bool, default False
-        Is this object for one answer only, which is used up before its learner trains again?
-        Then what the learner gives is not copied.
+        True if this object gives only one answer, which is used before its learner trains
+        again. Then the output of the learner is not copied.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Participant:
     ) -> None:
         if not isinstance(learner, (GradientLearner, TrainingLearner)):
             raise UnusableLearner(
-                f"a {type(learner).__name__} is no learner",
+                f"a {type(learner).__name__} is not a learner",
                 "it needs `samples(split)` and either `loss_and_gradient(parameters, split)`, "
                 "or `train(parameters, steps)` and `loss(parameters, split)`",
             )
@@ -276,7 +276,7 @@ class Participant:
 
     @property
     def model(self) -> Parameters | None:
-        """Its own model: of all rounds the one that its validation data likes best."""
+        """Its own model: of all rounds the one with the lowest validation loss."""
         return self._best
 
     def _train(
@@ -308,9 +308,9 @@ class Participant:
     def _checked_length(self, found: Parameters, expected: Parameters) -> Parameters:
         if found.size != expected.size:
             raise UnusableLearner(
-                f"a {type(self.learner).__name__} gives {found.size} numbers for "
+                f"a {type(self.learner).__name__} returns {found.size} numbers for "
                 f"{expected.size} parameters",
-                "gradients and trained parameters have one number for each parameter",
+                "gradients and trained parameters need one number for each parameter",
             )
         return np.ascontiguousarray(found)
 

@@ -38,7 +38,7 @@ class Edge:
     helper, helped : str
         Information flows from the helper to the helped.
     benefit : float
-        What it brings.
+        How much it helps.
     """
 
     helper: str
@@ -55,10 +55,10 @@ class Refusal:
     helper, helped : str
         Who would have helped whom.
     benefit : float
-        What it would have brought.
+        How much it would have helped.
     path : tuple of str or None
-        How data would have come to a competitor, the refused edge included; None if the rule
-        would allow the edge.
+        The path by which data would have reached a competitor, the refused edge included;
+        None if the rule would allow the edge.
     """
 
     helper: str
@@ -101,11 +101,11 @@ class Explanation:
     verdict : str
         ``used``, ``refused``, ``no-benefit``, ``left-out`` or ``left``.
     benefit : float
-        What the helper's data would bring.
+        How much the helper's data would help.
     sentence : str
         The explanation in words; also what `str` gives.
     path : tuple of str or None
-        For a refusal, how data would come to a competitor.
+        For a refusal, the path by which data would reach a competitor.
     """
 
     verdict: str
@@ -119,17 +119,19 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What one policy's plan is like.
+    """Figures of the plan of one policy.
 
     Attributes
     ----------
     policy : str
     welfare, upper_bound : float
-        The sum of the benefits, and what the policy can prove that no plan exceeds.
+        The sum of the benefits, and a proven upper bound on it for any plan.
     edges, with_nothing, longest_chain : int
-        Edges used, participants that get nothing, edges that information travels at most.
+        The edges used, the participants that get nothing, and the edges of the longest chain
+        of information.
     least, geometric_mean : float
-        What whoever gets least gets, and the mean of those who get something.
+        The smallest benefit that a participant gets, of those that can be helped, and the
+        geometric mean over those that get something.
     seconds : float
     keeps_the_rule : bool
     note : str or None
@@ -150,7 +152,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons(Sequence[Comparison]):
-    """The plans of all policies, the one that seeks the best first; `str` gives a table.
+    """The plans of all policies, `optimal` first; `str` gives a table.
 
     Attributes
     ----------
@@ -258,7 +260,7 @@ class Plan:
 
     @property
     def note(self) -> str | None:
-        """What else there is to say about how it was made."""
+        """A note on how it was made, if any."""
         note = self._document.get("note")
         return None if note is None else str(note)
 
@@ -280,20 +282,20 @@ class Plan:
 
     @property
     def difference(self) -> str:
-        """What has changed from the plan before, in words; empty if there was none."""
+        """How it differs from the plan before, in words; empty if there was none."""
         return self._difference
 
     def join(
         self, *names: str, competing: CompetingGraph, benefit: BenefitGraph, **options: Any
     ) -> Plan:
-        """The plan after somebody has joined; who has left before finds its place again.
+        """The plan after participants have joined or returned.
 
         Parameters
         ----------
         *names : str
             Who joins.
         competing, benefit : CompetingGraph, BenefitGraph
-            The graphs of now, newcomers included.
+            The current graphs, newcomers included.
         **options
             As `replan`.
         """
@@ -302,14 +304,14 @@ class Plan:
     def leave(
         self, *names: str, competing: CompetingGraph, benefit: BenefitGraph, **options: Any
     ) -> Plan:
-        """The plan after somebody has left. Its data stays where it is carried.
+        """The plan after participants have left. Other models go on carrying their data.
 
         Parameters
         ----------
         *names : str
             Who leaves.
         competing, benefit : CompetingGraph, BenefitGraph
-            The graphs of now; they may still have those who leave.
+            The current graphs; they may still contain those who leave.
         **options
             As `replan`.
         """
@@ -327,7 +329,7 @@ class Plan:
         a, b : str
             Who declares it, and with whom.
         competing, benefit : CompetingGraph, BenefitGraph
-            The graphs of now.
+            The current graphs.
         **options
             As `replan`.
 
@@ -339,25 +341,25 @@ class Plan:
         return self._changed(competing, benefit, options, declared=[(a, b)])
 
     def replan(self, *, competing: CompetingGraph, benefit: BenefitGraph, **options: Any) -> Plan:
-        """A new plan by the graphs of now that knows what has flowed along this one.
+        """A new plan for the current graphs that takes into account what has flowed along this one.
 
         Parameters
         ----------
         competing, benefit : CompetingGraph, BenefitGraph
-            The graphs of now.
+            The current graphs.
         trained : bool, default True
-            Has anybody trained by this plan? If not, nothing has flowed along it.
+            False if nobody has trained along this plan, so that no data has flowed along it.
         restarting : sequence of str
-            Those who begin again from their own data.
+            Participants that start again from their own data.
         reconciled : sequence of pairs
-            Those who no longer compete; plans remember competitions.
+            Pairs that no longer compete; plans remember competitions.
         policy, objective, time_limit, gap, seed
             As `select`.
 
         Returns
         -------
         Plan
-            Its `difference` says in words what has changed.
+            Its `difference` describes what has changed.
 
         Raises
         ------
@@ -451,15 +453,15 @@ def select(
         ``optimal`` (the largest welfare that the rule allows, with a proven bound),
         ``greedy`` (the paper's selection), ``cliques``, ``coalitions``, ``egoists``, ``none``.
     objective : str, default "welfare"
-        What ``optimal`` aims at: ``welfare``, ``max-min`` or ``proportional``.
+        The objective of ``optimal``: ``welfare``, ``max-min`` or ``proportional``.
     time_limit : float or None, default 10.0
         Seconds after which ``optimal`` stops with the best so far; None for no limit.
     gap : float, default 0.0
-        ``optimal`` stops once no plan can be better by more than this part.
+        ``optimal`` stops once no plan can be better by more than this fraction.
     seed : int, default 1
         The seed of the search of ``optimal``.
     refusals : bool, default True
-        Does the plan list the refused edges with their reasons? There may be millions.
+        If true, the plan lists the refused edges with their reasons; there may be millions.
 
     Returns
     -------
@@ -469,14 +471,14 @@ def select(
     Raises
     ------
     KeyboardInterrupt
-        At Ctrl-C, which ends a search soon.
+        At Ctrl-C, soon after it is pressed.
     FedCompetitorsError
         See `fedcompetitors.errors`.
 
     Notes
     -----
-    Other Python threads go on meanwhile. Where a graph was made without a list of
-    participants, those of both graphs take part, and names that may be misspelt are warned of.
+    Other Python threads run meanwhile. If a graph was made without a list of participants,
+    those of both graphs take part, with a warning for names that may be misspelt.
     """
     choice = _choice(policy, objective, time_limit, gap, seed)
     text, proof = _native.select(*united(competing, benefit), choice, refusals)
@@ -495,7 +497,7 @@ def verify(
     plan : Plan
         The plan, whoever made it.
     certificate : Certificate or str, optional
-        A certificate that somebody hands in, to be checked, or the text of its file.
+        A certificate to check, or the text of its file. Default: make a new one.
 
     Returns
     -------
@@ -507,7 +509,7 @@ def verify(
     RuleBroken
         If the plan breaks the rule, with a shortest leaking path.
     CertificateRefused
-        If the certificate that was handed in does not hold for this plan.
+        If the given certificate does not hold for this plan.
     """
     claim = certificate.to_json() if isinstance(certificate, Certificate) else certificate
     proof, words, mistakes = _native.verify(competing._native, plan.to_json(), claim)
@@ -518,7 +520,7 @@ def verify(
 def explain(
     competing: CompetingGraph, benefit: BenefitGraph, plan: Plan, helper: str, helped: str
 ) -> Explanation:
-    """Say why one participant may or may not learn from another.
+    """Explain why one participant may or may not learn from another.
 
     Parameters
     ----------
@@ -554,7 +556,7 @@ def compare(
     gap: float = 0.0,
     seed: int = 1,
 ) -> Comparisons:
-    """Put the plans of all policies side by side.
+    """Compare the plans of all policies.
 
     Parameters
     ----------

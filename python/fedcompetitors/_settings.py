@@ -13,32 +13,32 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How to go about it.
+    """Settings of a federation.
 
     Attributes
     ----------
     name : str
-        What the federation is called.
+        The name of the federation.
     rounds, local_steps : int
-        Rounds, and steps of each participant in a round.
+        The number of rounds, and of training steps in a round.
     policy, objective, time_limit
-        As `fedcompetitors.select`.
+        As in `fedcompetitors.select`.
     weights : str
-        How much of each collaborator goes into a mixture: as it has ``samples``, or as much
-        as it helps: ``benefit``.
+        What the weights in a mixture are proportional to: ``samples`` or ``benefit``.
     own_part : float or None
-        A participant's own part in its mixtures, where it is not to follow from the weights.
+        The weight of a participant's own model in its mixtures. Default: it follows from
+        `weights`.
     probe_steps, search_rounds : int
-        Steps that everybody trains alone before benefits are estimated, and how many mixtures
-        everybody is then asked about.
+        Steps that each participant trains alone before benefits are estimated, and the number
+        of mixtures that it then evaluates.
     threshold : float
-        A helper whose weight falls below this part of what its samples would give it is none.
+        Helpers whose weight is below this fraction of their weight by samples are dropped.
     min_participants : int
-        So many must have answered for a round to count.
+        The number of participants that must answer for a round to count.
     metric : str
-        Which figure is reported.
+        The figure that is reported.
     seed : int
-        For the search of the plan.
+        The seed of the search for the plan.
     """
 
     name: str = "federation"
@@ -61,9 +61,11 @@ class Settings:
             if getattr(self, name) < least:
                 raise NotASetting(f"{name} is less than {least}", f"give {least} or more")
         if self.weights not in ("samples", "benefit"):
-            raise NotASetting(f'weights "{self.weights}" are unknown', "samples or benefit")
+            raise NotASetting(f'weights "{self.weights}" are unknown', "give samples or benefit")
         if self.own_part is not None and not 0 < self.own_part <= 1:
-            raise NotASetting("the own part is no part", "a number above 0, at most 1, or None")
+            raise NotASetting(
+                "own_part is out of range", "give a number above 0 and up to 1, or None"
+            )
 
     def text(self, names: Sequence[str], tensors: Sequence[tuple[str, list[int]]]) -> str:
         """Everything that must be the same for a run to go on, as TOML."""

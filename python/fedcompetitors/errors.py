@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 
 class FedCompetitorsWarning(UserWarning):
-    """Something that looks like a mistake, as a competitor whose name may be misspelt."""
+    """Something that looks like a mistake, such as a misspelt name."""
 
 
 class FedCompetitorsError(ValueError):
-    """What all errors of this package have in common.
+    """The base class of all errors of this package.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class DoubledParticipant(FedCompetitorsError):
 
 
 class UnknownParticipant(FedCompetitorsError):
-    """A name that no participant has."""
+    """A name that is not the name of a participant."""
 
 
 class CompetesWithItself(FedCompetitorsError):
@@ -64,7 +64,7 @@ class NotFiniteBenefit(FedCompetitorsError):
 
 
 class TooLargeBenefit(FedCompetitorsError):
-    """A benefit so large that sums of such would not be numbers."""
+    """A benefit so large that sums of benefits would overflow."""
 
 
 class BenefitToItself(FedCompetitorsError):
@@ -87,7 +87,7 @@ class DoubledUsage(FedCompetitorsError):
 
 
 class NotAGraph(FedCompetitorsError):
-    """Something that no graph can be made of."""
+    """Something that cannot be converted to a graph."""
 
 
 class NoParticipants(FedCompetitorsError):
@@ -107,7 +107,7 @@ class WrongShape(FedCompetitorsError):
 
 
 class OtherSize(FedCompetitorsError):
-    """A matrix that is not for this many participants."""
+    """A matrix whose size differs from the number of participants."""
 
 
 class OtherNames(FedCompetitorsError):
@@ -147,7 +147,7 @@ class WrongFields(FedCompetitorsError):
 
 
 class NotANumber(FedCompetitorsError):
-    """A benefit that is no number."""
+    """A benefit that is not a number."""
 
 
 class NotJson(FedCompetitorsError):
@@ -166,42 +166,42 @@ class WrongSets(FedCompetitorsError):
 
 
 class UnknownPolicy(FedCompetitorsError):
-    """A policy that there is not."""
+    """An unknown policy."""
 
 
 class UnknownObjective(FedCompetitorsError):
-    """An objective that there is not."""
+    """An unknown objective."""
 
 
 class ObjectiveNotServed(FedCompetitorsError):
-    """An objective given to a policy that has its own."""
+    """An objective for a policy that has none to choose."""
 
 
 class NotASetting(FedCompetitorsError):
-    """A time limit or gap that makes no sense."""
+    """An invalid setting, such as a negative time limit."""
 
 
 class TakesPartAlready(FedCompetitorsError):
-    """Somebody joins who is there."""
+    """A participant joins that already takes part."""
 
 
 class HasLeftAlready(FedCompetitorsError):
-    """Somebody leaves who has left."""
+    """A participant leaves that has already left."""
 
 
 class StillCompete(FedCompetitorsError):
-    """Two are said to be reconciled whom the competing graph still has as competitors."""
+    """A reconciled pair that still competes in the competing graph."""
 
 
 class RuleBroken(FedCompetitorsError):
-    """A plan by which somebody contributes to a competitor.
+    """A plan by which a participant contributes to a competitor.
 
     Attributes
     ----------
     path : tuple of str
-        From the participant whose data leaks to the competitor that gets it.
+        From the participant whose data leaks to the competitor that receives it.
     connected_pairs : int
-        How many participants reach a competitor in all.
+        The number of competing pairs that the plan connects.
     """
 
     path: tuple[str, ...]
@@ -245,11 +245,11 @@ class CertificateRefused(FedCompetitorsError):
 
 
 class WrongType(FedCompetitorsError):
-    """A model that is no one-dimensional NumPy array of float32."""
+    """A model that is not a one-dimensional NumPy array of float32."""
 
 
 class NotContiguous(FedCompetitorsError):
-    """A model that does not lie in one piece of memory."""
+    """A model that is not contiguous in memory."""
 
 
 class Overlap(FedCompetitorsError):
@@ -260,35 +260,35 @@ class Overlap(FedCompetitorsError):
 
 
 class UnusableLearner(FedCompetitorsError):
-    """An object that cannot learn, or answers with something else than numbers that fit."""
+    """An object that is not a learner, or returns numbers that do not fit."""
 
 
 class TooFewAnswers(FedCompetitorsError):
-    """Fewer participants have answered than are needed, again and again."""
+    """Fewer participants have answered than are needed, after several attempts."""
 
 
 class GuardStopped(FedCompetitorsError):
-    """Something that carries a competitor's data was about to be handed over."""
+    """The guard stopped a delivery that carries data of a competitor of the receiver."""
 
 
 class RunExists(FedCompetitorsError):
-    """A folder that holds a run already."""
+    """A folder that already contains a run."""
 
 
 class NoRun(FedCompetitorsError):
-    """A folder that holds no run."""
+    """A folder without a run."""
 
 
 class RunBusy(FedCompetitorsError):
-    """A folder in which another run is at work."""
+    """A folder in which another run is in progress."""
 
 
 class OtherRun(FedCompetitorsError):
-    """A folder that holds another run, or one of another version."""
+    """A folder with a different run, or a run of another version."""
 
 
 class DamagedRun(FedCompetitorsError):
-    """A run whose record is not as it was written."""
+    """A run whose record was changed or is damaged."""
 
 
 class RunNotWritable(FedCompetitorsError):
@@ -299,12 +299,12 @@ class RunNotWritable(FedCompetitorsError):
 
 
 class UnknownNode(FedCompetitorsError):
-    """Participants that are bound to nodes in a way that cannot be."""
+    """Participants whose binding to nodes is not possible."""
 
 
 class DeploymentFailed(FedCompetitorsError):
-    """A link, a node or a run on Flower that does not start or has failed."""
+    """A link, a node or a run of Flower that does not start or has failed."""
 
 
 class NotAnApp(FedCompetitorsError):
-    """A folder without an application of Flower that could be tried on one machine."""
+    """A folder without a Flower application that can run on one machine."""

@@ -186,11 +186,11 @@ def test_a_leak_is_named_whole(three: Graphs) -> None:
     [
         (lambda: fc.CompetingGraph({"a": "bc"}), 'the competitors of "a" are a text'),
         (lambda: fc.CompetingGraph([], "ab"), "the participants are one text"),
-        (lambda: fc.CompetingGraph([("a", 3)]), r"\('a', 3\) is not one of pairs of names"),
+        (lambda: fc.CompetingGraph([("a", 3)]), r"expected pairs of names, not \('a', 3\)"),
         (lambda: fc.CompetingGraph({"a": {"b": 0.5}}), "is 0.5 instead of 0 or 1"),
         (lambda: fc.BenefitGraph([("a", "b", "much")]), "is not a number: 'much'"),
-        (lambda: fc.BenefitGraph(np.zeros(3)), "no matrix of numbers"),
-        (lambda: fc.BenefitGraph(nx.Graph([("a", "b")])), "has no directions"),
+        (lambda: fc.BenefitGraph(np.zeros(3)), "is not a matrix of numbers"),
+        (lambda: fc.BenefitGraph(nx.Graph([("a", "b")])), "is undirected"),
         (lambda: fc.BenefitGraph(nx.DiGraph([("a", "b")])), "has no benefit"),
     ],
 )

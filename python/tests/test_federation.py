@@ -76,7 +76,7 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
         run(tmp_path / "run", resume=True, rounds=11)
     told: list[str] = []
     outcome = run(tmp_path / "run", resume=True, tell=told.append)
-    assert told[0].startswith("goes on behind round ") and "round 1 of 10" not in told[1]
+    assert told[0].startswith("resumes after round ") and "round 1 of 10" not in told[1]
     assert fc.audit(tmp_path / "run").is_clean
     assert len(outcome.models) == 5
     with pytest.raises(errors.RunExists, match="complete"):
@@ -141,7 +141,7 @@ def test_a_learner_may_give_the_memory_that_it_trains_in(tmp_path: Path) -> None
 
 
 def test_what_is_no_learner_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(errors.UnusableLearner, match="no learner"):
+    with pytest.raises(errors.UnusableLearner, match="is not a learner"):
         fc.Federation({"a": object(), "b": object()})  # type: ignore[dict-item]
 
     class Short(Linear):

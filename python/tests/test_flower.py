@@ -120,7 +120,7 @@ def test_too_few_answers_end_the_run_and_it_goes_on_later(tmp_path: Path) -> Non
     # A new run on Flower: nodes have lost their memory.
     again = FakeGrid(nodes())
     result = start(strategy(tmp_path / "run", tell=told.append), again)
-    assert any("goes on behind round 2" in text for text in told)
+    assert any("resumes after round 2" in text for text in told)
     stages = [(said(m)["stage"], said(m)["server-round"]) for m in again.messages]
     assert ("probe", 1) not in stages and ("round", 3) in stages and ("round", 2) not in stages
     assert fc.audit(tmp_path / "run").is_clean
@@ -191,10 +191,10 @@ def test_a_competition_that_is_declared_later_changes_the_plan(tmp_path: Path) -
     # Each has learned from the other: both go no further, and end with their last models
     # without that.
     assert result.plan.left == ("d", "e")
-    (text,) = [text for text in told if "too late for" in text]
+    (text,) = [text for text in told if "declared too late" in text]
     for late, rival in (("d", "e"), ("e", "d")):
-        assert f"too late for {late}, whose model carries data of its competitor {rival} since round 2" in text
-        assert "its last model without that is of round 1" in text
+        assert f"declared too late: the model of {late} carries data of its competitor {rival} since round 2" in text
+        assert "its last model without that data is from round 1" in text
         assert result.outcome.carries[late] == (late,)
         node = 11 + NAMES.index(late)
         asked = [m for m in grid.messages if m.metadata.dst_node_id == node]
@@ -271,7 +271,7 @@ def test_a_participant_may_be_bound_to_a_key(tmp_path: Path) -> None:
 
 
 def test_keys_that_are_none_or_the_same_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(errors.UnknownNode, match="no public key"):
+    with pytest.raises(errors.UnknownNode, match="is not a public key"):
         strategy(tmp_path, participants={"a": "ecdsa-sha2-nistp384 AAAA", "b": "b"})
     text, pem = keys_of("a", tmp_path)
     with pytest.raises(errors.UnknownNode, match="one node"):

@@ -143,7 +143,7 @@ def test_garbage_of_everybody_ends_a_round_that_is_done_again(tmp_path: Path) ->
     grid = FakeGrid(nodes())
     for node in grid.nodes.values():
         node.fault = in_round(2, arrays_of(np.full((5, 1), np.nan)))
-    with pytest.raises(errors.TooFewAnswers, match="0 participants sent what can be used"):
+    with pytest.raises(errors.TooFewAnswers, match="0 participants sent a usable model"):
         start(strategy(tmp_path / "run"), grid, rounds=3)
     again = FakeGrid(nodes())
     result = start(strategy(tmp_path / "run"), again, rounds=3)
@@ -331,7 +331,7 @@ def test_too_late_where_no_other_model_is_kept(
     monkeypatch.setattr(_Coordination, "keep_models", lambda self: None)
     grid, told = declares(FakeGrid(nodes(FRIENDS)), 2), list[str]()
     result = start(strategy(tmp_path / "run", tell=told.append), grid)
-    assert any("no model without that is kept" in text for text in told)
+    assert any("no model without that data is stored" in text for text in told)
     # What is left is the common start.
     assert not flat(result.models["e"]).any()
     assert fc.audit(tmp_path / "run").is_clean

@@ -138,7 +138,7 @@ def test_five_hospitals_with_every_fault_there_is(tmp_path: Path) -> None:
         # Only after a minute of silence does the link give up what it has lost.
         until(lambda: local.status(first).startswith("finished"), "the first run is given up")
         assert local.status(first) == "finished:failed"
-    assert any("goes on behind round 1 of 2" in line for line in said), said
+    assert any("resumes after round 1 of 2" in line for line in said), said
     assert left_over(tmp_path) == []
 
     asked_of_all = {name: asked(name) for name in known.nodes}
@@ -189,6 +189,6 @@ def test_a_run_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
         with pytest.raises(DeploymentFailed, match="`flwr run"):
             local.submit(tmp_path)
         run = local.submit(EXAMPLE, {"run-dir": str(tmp_path / "run"), "patience": 0.1})
-        with pytest.raises(DeploymentFailed, match="0 of at least 3 participants are there"):
+        with pytest.raises(DeploymentFailed, match="0 of at least 3 participants are connected"):
             local.wait(run, 300)
     assert left_over(tmp_path) == []

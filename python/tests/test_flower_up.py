@@ -37,13 +37,13 @@ def test_the_example_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[", "is no TOML"),
-        ("", "of no application of Flower"),
-        (COMPONENTS, "does not say where the record is kept"),
-        (COMPONENTS + CONFIG, "does not say who takes part"),
-        (COMPONENTS + CONFIG + NODES.splitlines()[0], "does not say who takes part"),
+        ("[", "is not valid TOML"),
+        ("", "does not belong to a Flower application"),
+        (COMPONENTS, "does not set the folder of the record"),
+        (COMPONENTS + CONFIG, "does not list the participants"),
+        (COMPONENTS + CONFIG + NODES.splitlines()[0], "does not list the participants"),
         (COMPONENTS + CONFIG + NODES + 'competitors = ["a"]', "node-config of b .*competitors"),
-        (COMPONENTS + CONFIG + NODES + '[tool.fedcompetitors.nodes."../c"]', 'named "../c"'),
+        (COMPONENTS + CONFIG + NODES + '[tool.fedcompetitors.nodes."../c"]', '"../c" cannot be the name of a participant'),
     ],
 )
 def test_what_is_missing_in_an_application_is_named(tmp_path: Path, text: str, words: str) -> None:
@@ -60,7 +60,7 @@ def test_settings_of_the_run() -> None:
     with pytest.raises(NotAnApp, match='no setting "round"') as caught:
         run_config(["round=3"], known, {})
     assert "rounds" in caught.value.hint
-    with pytest.raises(NotAnApp, match='"rounds" gives no value'):
+    with pytest.raises(NotAnApp, match='"rounds" has no value'):
         run_config(["rounds"], known, {})
 
 

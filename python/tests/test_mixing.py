@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused() -> None:
     ]:
         with pytest.raises(fc.errors.WrongShape, match=words):
             call()
-    with pytest.raises(fc.errors.WrongType, match="model 0 is no one-dimensional"):
+    with pytest.raises(fc.errors.WrongType, match="model 0 is not a one-dimensional"):
         fc.mix([[1.0]], [np.ones((3, 1), np.float32)])
     fixed = np.ones(3, np.float32)
     fixed.flags.writeable = False

@@ -102,7 +102,7 @@ def test_newcomers_and_declarations(three: Graphs) -> None:
     wider = fc.BenefitGraph([*benefit.edges, ("Harbour", "General", 0.7)])
     with pytest.raises(fc.errors.UnknownParticipant) as unknown:
         plan.replan(competing=competing, benefit=wider)
-    assert unknown.value.hint == 'if it is to take part, `plan.join("Harbour", …)`'
+    assert unknown.value.hint == 'to add it, call `plan.join("Harbour", …)`'
     joined = plan.join("Harbour", competing=competing, benefit=wider)
     assert "+ General now learns from Harbour (0.7)" in joined.difference
     with pytest.raises(fc.errors.PastBreaksRule) as past:
@@ -114,7 +114,7 @@ def test_newcomers_and_declarations(three: Graphs) -> None:
     )
     assert declared.helpers("General") == ()
     # The plan remembers what the graph does not say, until somebody ends it.
-    with pytest.warns(fc.FedCompetitorsWarning, match="compete by the plan"):
+    with pytest.warns(fc.FedCompetitorsWarning, match="the plan records that"):
         assert declared.replan(competing=competing, benefit=wider).helpers("General") == ()
     peace = declared.replan(
         competing=competing, benefit=wider, reconciled=[("General", "Harbour")]
@@ -130,7 +130,7 @@ def test_what_looks_like_a_mistake_is_warned_of(three: Graphs) -> None:
         fc.verify(competing, altered)
     nobody = fc.CompetingGraph([], benefit.participants)
     later = plan.replan(competing=competing, benefit=benefit)
-    with pytest.warns(fc.FedCompetitorsWarning, match="compete by the plan"):
+    with pytest.warns(fc.FedCompetitorsWarning, match="the plan records that"):
         fc.verify(nobody, later)
 
 

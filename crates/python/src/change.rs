@@ -107,8 +107,12 @@ fn compete(
         if competing.competes(a, b) {
             return Err(Failure::new(
                 "StillCompete",
-                format!("\"{}\" and \"{}\" compete by the competing graph", name(a), name(b)),
-                "take the pair out of that graph first",
+                format!(
+                    "the competing graph says that \"{}\" and \"{}\" compete",
+                    name(a),
+                    name(b)
+                ),
+                "remove the pair from that graph first",
             ));
         }
         past.reconcile(a, b);
@@ -165,7 +169,7 @@ fn say_how_to_join(error: GraphError) -> Failure {
         GraphError::UnknownParticipant { name, nearest: None } => Failure::new(
             "UnknownParticipant",
             error.to_string(),
-            format!("if it is to take part, `plan.join(\"{}\", …)`", shown(name)),
+            format!("to add it, call `plan.join(\"{}\", …)`", shown(name)),
         ),
         _ => error.into(),
     }

@@ -340,7 +340,7 @@ fn slice<'a>(array: &'a PyReadonlyArray1<'_, f32>) -> Result<&'a [f32], Failure>
     array.as_slice().map_err(|_| {
         Failure::new(
             "NotContiguous",
-            "an array does not lie in one piece of memory",
+            "an array is not contiguous in memory",
             "use `numpy.ascontiguousarray(array)`",
         )
     })
@@ -377,7 +377,7 @@ pub fn audit(
     let found = py.detach(|| run::audit(&folder, competing))?;
     let findings = found.findings.iter().map(|finding| match finding {
         run::Finding::Breach { training, round, entry, path } => format!(
-            "{training}: in round {round} (entry {entry}) data came to a competitor: {}",
+            "{training}: in round {round} (entry {entry}) data reached a competitor: {}",
             path.join(" → ")
         ),
         run::Finding::Flaw { training, what } if training.is_empty() => what.clone(),

@@ -101,7 +101,7 @@ fn one_of<'a, 'py>(
     let array = array.cast::<PyArray1<f32>>().map_err(|_| {
         Failure::new(
             "WrongType",
-            format!("{what} is no one-dimensional NumPy array of float32"),
+            format!("{what} is not a one-dimensional NumPy array of float32"),
             "use `array.astype(numpy.float32).ravel()`; nothing is converted here, as that would copy it",
         )
     })?;
@@ -114,7 +114,7 @@ fn one_of<'a, 'py>(
 fn not_contiguous(what: &str) -> Failure {
     Failure::new(
         "NotContiguous",
-        format!("{what} does not lie in one piece of memory"),
+        format!("{what} is not contiguous in memory"),
         "use `numpy.ascontiguousarray(array)`",
     )
 }

@@ -51,8 +51,8 @@ impl Choice {
         if self.policy != "optimal" && objective != Objective::Welfare {
             return Err(Failure::new(
                 "ObjectiveNotServed",
-                "only the policy `optimal` can aim at another objective than the welfare",
-                "use policy=\"optimal\", or leave the objective out",
+                "only the policy `optimal` has objectives other than welfare",
+                "use policy=\"optimal\", or omit the objective",
             ));
         }
         if self.time_limit.is_some_and(|limit| !limit.is_finite() || limit < 0.0) {
@@ -65,7 +65,7 @@ impl Choice {
         if !self.gap.is_finite() || self.gap < 0.0 {
             return Err(Failure::new(
                 "NotASetting",
-                "the gap is not a part of the welfare",
+                "the gap is not a fraction",
                 "give a number that is at least 0; 0.01 is 1 %",
             ));
         }
@@ -176,9 +176,9 @@ fn rule_broken(py: Python<'_>, competing: &graphs::CompetingGraph, leak: &Leak) 
     let path: Vec<&str> =
         leak.path.iter().map(|&index| competing.participants().name(index)).collect();
     let hint = if leak.from_before {
-        "the first step is past and cannot be left out; `plan.replan(…)` makes a plan that knows of it"
+        "the first step happened before this plan and cannot be removed; `plan.replan(…)` takes it into account"
     } else {
-        "leave out one edge of this path, or make the plan anew"
+        "remove one edge of this path, or make a new plan"
     };
     let message = leak_text(competing, leak);
     exception(py, "RuleBroken", (message.trim_end(), hint, path, leak.pairs))
@@ -233,8 +233,8 @@ pub fn remembered(past: &Past, competing: &graphs::CompetingGraph) -> Vec<String
     let name = |index| graphs::shown(past.participants().name(index));
     let forgotten = past.forgotten(competing).map(|(a, b)| {
         format!(
-            "\"{}\" and \"{}\" compete by the plan, though not by the competing graph: that counts \
-             until `reconciled` says otherwise",
+            "the plan records that \"{}\" and \"{}\" compete, but the competing graph does not: \
+             they count as competitors until `reconciled` is given",
             name(a),
             name(b)
         )

@@ -42,10 +42,10 @@ def client_app(
 ) -> ClientApp:
     """A Flower app for a participant.
 
-    It leaves by ``leaves = true`` in the ``node-config``, which Flower reads when a node starts:
-    its next answer in a round says so, and from the round after that on the coordinator plans
-    without it. It does not come back within that run, and models that carry its data go on
-    carrying it. Its own model it is still given in the end, if its node is there.
+    To leave, set ``leaves = true`` in the ``node-config``, which Flower reads when a node starts.
+    The participant reports this with its next answer, and from the following round on the
+    coordinator plans without it. It cannot return within that run, and models that carry its
+    data go on carrying it. At the end it still receives its own model, if its node is connected.
 
     Parameters
     ----------
@@ -53,16 +53,15 @@ def client_app(
         Makes the learner from the context: an object as for `fedcompetitors.Federation`. If it
         has ``configure(config)``, that is called first with the server's ``train_config``.
     participant : callable, optional
-        The participant's name; if it is not given, ``participant`` in the node's own
-        ``node-config``.
+        The participant's name. Default: ``participant`` in the node's own ``node-config``.
     competitors : callable, optional
-        With whom it competes; if it is not given, ``competitors`` in the ``node-config``,
-        separated by commas, or the lines of the file that ``competitors-file`` names there.
-        It is read anew with each message, so that a competition can be declared at any time.
+        Its competitors. Default: ``competitors`` in the ``node-config``, separated by commas, or
+        the lines of the file that ``competitors-file`` names there. They are read again with
+        each message, so that a competition can be declared at any time.
     rule : Adam, optional
-        How steps are made for learners that tell gradients.
+        The optimizer for learners that compute gradients.
     checked : bool, default True
-        Does the participant leave mixtures that its validation data finds worse?
+        If true, the participant rejects mixtures with a higher validation loss.
     weighted_by_key : str, default "num-examples"
         The same as the strategy's.
 
@@ -70,9 +69,9 @@ def client_app(
     -------
     ClientApp
         It answers the strategy `FedCompetitors`. With ``output`` in the ``node-config`` it
-        keeps its own model there, as ``model.npz`` with its figures in ``metrics.json`` and in
-        ``plan.json`` from whom it has learned, whom its data reaches and what was refused; and
-        what it remembers between messages, which for large models spares much time.
+        stores its own model there as ``model.npz``, its figures as ``metrics.json``, and as
+        ``plan.json`` from whom it has learned, whom its data reaches and what was refused. It
+        also stores its state between messages there, which saves much time with large models.
     """
     app = ClientApp()
     name_of = participant or (lambda context: str(context.node_config.get("participant", "")))
@@ -101,7 +100,7 @@ def client_app(
         if request.stage == "end" and output and one.model is not None:
             figures = {f"{a}-{b}": value for (a, b), value in answered.metrics.items()}
             _keep(Path(output), one.model, shapes, figures, request.plan)
-            log(INFO, "%s: model kept in %s", name, output)
+            log(INFO, "%s: model stored in %s", name, output)
         content = answer_record(answered, shapes, name, weighted_by_key)
         return Message(content, reply_to=message)
 
@@ -155,7 +154,7 @@ class _InFiles:
             one.recall(list(self.files.values()), numbers)
         except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
             # As after a power cut, by which the last files may be cut off.
-            log(WARNING, "the memory in %s cannot be read and is lost: %s", self.folder, error)
+            log(WARNING, "the stored state in %s cannot be read and is lost: %s", self.folder, error)
             self.files = {}
 
     def save(self, one: Participant) -> None:

@@ -43,7 +43,7 @@ def plain_key(key: str | bytes) -> str:
             read = serialization.load_ssh_public_key(data)
     except (ValueError, UnsupportedAlgorithm) as error:
         raise UnknownNode(
-            f'"{data[:40].decode(errors="replace")}…" is no public key',
+            f'"{data[:40].decode(errors="replace")}…" is not a public key',
             "give the text of the `.pub` file that `ssh-keygen -t ecdsa -b 384` has written",
         ) from error
     form = serialization.PublicFormat.SubjectPublicKeyInfo

@@ -174,7 +174,7 @@ class LocalDeployment:
             # Somebody else may have taken the port meanwhile.
             self._link.kill()
         raise DeploymentFailed(
-            f"the link does not start; its last words:\n{_last_lines(self.link_log)}",
+            f"the link does not start; end of its log:\n{_last_lines(self.link_log)}",
             f"see {self.link_log}",
         )
 
@@ -240,7 +240,7 @@ class LocalDeployment:
             Start it at once?
         """
         if name in self._nodes:
-            raise UnknownNode(f'"{name}" has a node already', "give every participant one node")
+            raise UnknownNode(f'"{name}" already has a node', "give each participant one node")
         folder = self.node_folder(name)
         folder.mkdir(parents=True, exist_ok=True)
         key = folder / "key"
@@ -320,8 +320,8 @@ class LocalDeployment:
             if time.monotonic() > end:
                 late = missing[0] if missing else names[0]
                 raise DeploymentFailed(
-                    f"not there after {timeout:g} s: {', '.join(missing or names)}; the last "
-                    f"words of {late}:\n{_last_lines(self.node_log(late))}",
+                    f"not connected after {timeout:g} s: {', '.join(missing or names)}; end of "
+                    f"the log of {late}:\n{_last_lines(self.node_log(late))}",
                     f"see {self.node_log(late)}",
                 )
             time.sleep(0.2)
@@ -421,8 +421,8 @@ class LocalDeployment:
             if status.startswith("finished") or time.monotonic() > end:
                 words = "\n".join(self._said(run)[-15:])
                 raise DeploymentFailed(
-                    f"the run is {status}; its last words:\n{words}",
-                    f"see {self.run_log(run)}; submitted again, it goes on from its last round",
+                    f"the run is {status}; end of its log:\n{words}",
+                    f"see {self.run_log(run)}; submit it again to resume after its last round",
                 )
 
     def run_log(self, run: int) -> Path:
@@ -458,7 +458,7 @@ class LocalDeployment:
             )
             raise DeploymentFailed(
                 f"`flwr {' '.join(arguments[:2])}` failed: {str(said).strip()}",
-                f"see whether the link runs: {self.link_log}",
+                f"check that the link runs: {self.link_log}",
             )
         return answer
 

@@ -182,7 +182,7 @@ def read_answer(content: RecordDict, weighted_by_key: str) -> tuple[Answer, str]
     competitors = said.get("competitors")
     samples = int(cast(int, metrics[weighted_by_key]))
     if not 0 <= samples <= _MOST_SAMPLES:
-        raise ValueError(f"nobody has {samples} samples")
+        raise ValueError(f"impossible number of samples: {samples}")
     answer = Answer(
         model=flat(models[0]) if models else None,
         losses=tuple(losses[at] for at in sorted(losses)),

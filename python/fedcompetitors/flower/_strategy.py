@@ -49,7 +49,7 @@ Aggregation = Callable[[list[RecordDict], str], MetricRecord]
 
 @dataclass
 class FedCompetitorsResult(Result):
-    """What came out, for each participant.
+    """The results of each participant.
 
     `arrays` is the common start, as there is no common model, and nothing is averaged over
     participants: the fields of `Result` for aggregated metrics stay empty.
@@ -57,17 +57,17 @@ class FedCompetitorsResult(Result):
     Attributes
     ----------
     models : dict[str, ArrayRecord]
-        Everybody's own model.
+        The model of each participant.
     metrics : dict[str, MetricRecord]
-        Everybody's figures in the end, such as ``test-loss``.
+        The final figures of each participant, such as ``test-loss``.
     history : dict[int, dict[str, MetricRecord]]
-        The same of each round.
+        The figures after each round.
     plan : Plan or None
         Who learns from whom, with the reason of each refusal.
     certificate : Certificate or None
         The proof.
     outcome : Outcome or None
-        All of it as `fedcompetitors.Federation` gives it.
+        The same results as `fedcompetitors.Federation` returns them.
     """
 
     models: dict[str, ArrayRecord] = field(default_factory=dict)
@@ -91,9 +91,9 @@ class FedCompetitorsResult(Result):
 class FedCompetitors(FedAvg):
     """Personalised federated learning among participants some of whom compete.
 
-    Participants say with whom they compete; the coordinator alone hears it. It finds out who
-    would help whom, selects who may learn from whom so that nobody ever contributes to a
-    competitor, directly or through others, proves it, and gives each participant its own
+    Participants declare their competitors to the coordinator only. The coordinator estimates
+    who would help whom, selects who may learn from whom so that nobody ever contributes to a
+    competitor, directly or through others, proves it, and sends each participant its own
     mixture in every round.
 
     Based on https://doi.org/10.1609/aaai.v38i15.29577, with mixing instead of the paper's
@@ -102,41 +102,40 @@ class FedCompetitors(FedAvg):
     Parameters
     ----------
     fraction_train, fraction_evaluate : float (default: 1.0)
-        As `FedAvg`; other values are refused, as whoever is left out of a round could not be
-        told from whoever is missing.
+        As in `FedAvg`; only 1.0 is accepted, as a participant that is not sampled could not
+        be distinguished from a missing one.
     min_train_nodes : int (default: 2)
-        So many participants must have answered for a round to count.
+        The number of participants that must answer for a round to count.
     min_evaluate_nodes : int (default: 2)
-        As `FedAvg`; evaluation travels with training here.
+        As in `FedAvg`; here evaluation is part of training.
     min_available_nodes : int (default: 2)
-        So many participants must be there to begin.
+        The number of participants that must be connected to start.
     weighted_by_key : str (default: "num-examples")
-        Whose samples count for how much in a mixture.
+        The metric with the number of samples, from which the weights in a mixture follow.
     arrayrecord_key, configrecord_key : str
-        As `FedAvg`.
+        As in `FedAvg`.
     train_metrics_aggr_fn, evaluate_metrics_aggr_fn : callable or None
-        Refused: an average over everybody would carry figures past the plan.
+        Not accepted: an average over all participants would carry figures past the plan.
     participants : sequence of str, or dict of str to str
-        Who may take part: the names under which their nodes are registered with the link
+        The participants: the names under which their nodes are registered with the link
         (``flwr supernode register KEY --name NAME``), or for each participant the node's
         registered name or public key, as the text of its ``.pub`` file or as PEM. A key is
         safer: a link lets two nodes have one name.
     run_dir : path
-        Where plan, certificate, ledger, figures and models are kept.
+        The folder for plan, certificate, ledger, figures and models.
     resume : bool (default: True)
-        Go on with the run in `run_dir`, if one is there that was interrupted?
+        If true, resume an interrupted run in `run_dir`.
     trust_claims : bool (default: False)
-        Believe nodes that are not registered who they are, as in a simulation? Anybody could
-        then claim to be anybody.
+        If true, accept the names that unregistered nodes claim, as in a simulation. Any node
+        can then claim to be any participant.
     deadline : float (default: 600.0)
-        Seconds that a round waits for answers.
+        Seconds to wait for answers in a round.
     poll_interval : float (default: 0.2)
-        Seconds between two looks for answers.
+        Seconds between two checks for answers.
     settings : Settings, optional
-        How to go about it otherwise: policy, steps, weights. What `start` says of rounds
-        counts.
+        Other settings: policy, steps, weights. The number of rounds is that of `start`.
     tell : callable, optional
-        Is told what happens, in words, besides the log.
+        Called with a sentence for each event, in addition to the log.
     """
 
     def __init__(
@@ -173,16 +172,16 @@ class FedCompetitors(FedAvg):
         )
         if fraction_train != 1.0 or fraction_evaluate != 1.0:
             raise NotASetting(
-                "a part of the participants was to be sampled",
-                "leave the fractions at 1: everybody trains its own model in every round",
+                "sampling a fraction of the participants is not supported",
+                "leave the fractions at 1: every participant trains its own model in every round",
             )
         if train_metrics_aggr_fn is not None or evaluate_metrics_aggr_fn is not None:
             raise NotASetting(
-                "metrics were to be averaged over everybody, past the plan",
-                "leave the aggregation out; the result has everybody's own metrics",
+                "averaging metrics over all participants is not supported",
+                "omit the aggregation function; the result has the metrics of each participant",
             )
         if deadline <= 0 or poll_interval <= 0:
-            raise NotASetting("a time is not positive", "give seconds above 0")
+            raise NotASetting("deadline or poll_interval is not positive", "give seconds above 0")
         if isinstance(participants, Mapping):
             self.nodes_of = {str(name): str(node) for name, node in participants.items()}
         else:
@@ -192,7 +191,7 @@ class FedCompetitors(FedAvg):
         self.signs_of = {name: _sign(node) for name, node in self.nodes_of.items()}
         if len(set(self.signs_of.values())) < len(self.signs_of):
             raise UnknownNode(
-                "two participants are bound to one node", "every participant has its own"
+                "two participants are bound to one node", "bind each participant to its own node"
             )
         self.run_dir, self.resume, self.trust_claims = run_dir, resume, trust_claims
         self.deadline, self.poll_interval = deadline, poll_interval
@@ -208,7 +207,7 @@ class FedCompetitors(FedAvg):
             self.min_train_nodes,
             self.deadline,
         )
-        log(INFO, "\t├──> Kept in: %s", self.run_dir)
+        log(INFO, "\t├──> Record: %s", self.run_dir)
         log(INFO, "\t└──> Keys in records:")
         log(INFO, "\t\t├── Weighted by: '%s'", self.weighted_by_key)
         log(INFO, "\t\t├── ArrayRecord key: '%s'", self.arrayrecord_key)
@@ -233,29 +232,29 @@ class FedCompetitors(FedAvg):
         initial_arrays : ArrayRecord
             The common start.
         num_rounds : int (default: 3)
-            Rounds behind the selection.
+            The number of rounds after the selection.
         timeout : float (default: 3600)
             Seconds to wait for answers, if that is less than the strategy's `deadline`; and in
             the beginning for `min_available_nodes` participants.
         train_config : ConfigRecord, optional
-            Goes to everybody with each message, to learners that have ``configure(config)``.
+            Sent with each message, for learners that have ``configure(config)``.
         evaluate_config, evaluate_fn : optional
-            Refused: there is no common model to evaluate.
+            Not accepted: there is no common model to evaluate.
 
         Returns
         -------
         FedCompetitorsResult
-            A model, figures and a plan with reasons for each participant.
+            The model and figures of each participant, and the plan with reasons.
         """
         if evaluate_config is not None or evaluate_fn is not None:
             raise NotASetting(
-                "a common model was to be evaluated, and there is none",
-                "leave `evaluate_config` and `evaluate_fn` out; participants evaluate their own",
+                "there is no common model to evaluate",
+                "omit `evaluate_config` and `evaluate_fn`; participants evaluate their own models",
             )
         clash = sorted(OWN_KEYS & set(train_config or ()))
         if clash:
             raise NotASetting(
-                f"the strategy itself has something to say as `{clash[0]}`",
+                f"`{clash[0]}` is reserved for the strategy",
                 "give it another name in `train_config`",
             )
         log(INFO, "Starting %s strategy:", type(self).__name__)
@@ -273,8 +272,8 @@ class FedCompetitors(FedAvg):
         if not carrier.wait_for(self.min_available_nodes, timeout):
             raise TooFewAnswers(
                 f"{len(carrier.nodes())} of at least {self.min_available_nodes} participants "
-                "are there",
-                "see whether their nodes run and are registered under these names",
+                "are connected",
+                "check that their nodes run and are registered under these names",
             )
         outcome = coordinate(
             list(self.nodes_of),
@@ -326,7 +325,7 @@ class FedCompetitors(FedAvg):
 
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> NoReturn:
         """Refuse: an average over everybody would carry figures past the plan."""
-        raise NotImplementedError("metrics are not averaged past the plan: call `start`")
+        raise NotImplementedError("metrics are not averaged over participants: call `start`")
 
 
 def _record(figures: Mapping[tuple[str, str], float]) -> MetricRecord:
@@ -364,7 +363,7 @@ class _Carrier:
                 told = time.monotonic()
                 here = {self.names[who] for who in self.nodes()}
                 self.strategy.tell(
-                    f"waiting for {count} participants; not there: "
+                    f"waiting for {count} participants; missing: "
                     f"{', '.join(name for name in self.names if name not in here)}"
                 )
             time.sleep(self.strategy.poll_interval)
@@ -385,7 +384,7 @@ class _Carrier:
                     if node not in self.refused:
                         found[who] = node
                 elif self.bound[who] in nodes:
-                    self.refuse(node, f'"{name}" is there already')
+                    self.refuse(node, f'"{name}" is already connected')
                 elif node not in self.refused:
                     # It was registered anew, and the former one is gone.
                     found[who] = self.bound[who] = node
@@ -432,9 +431,9 @@ class _Carrier:
                 self.refuse(node, str(error))
                 continue
             if name not in self.names:
-                self.refuse(node, f'nobody who may take part is called "{name}"')
+                self.refuse(node, f'"{name}" is not a participant')
             elif self.names.index(name) in self.nodes():
-                self.refuse(node, f'"{name}" is there already')
+                self.refuse(node, f'"{name}" is already connected')
             else:
                 self.claimed[node] = self.names.index(name)
 
@@ -519,7 +518,7 @@ class _Carrier:
                 if time.monotonic() > told + 30:
                     told = time.monotonic()
                     names = self.names_of(sent.values())
-                    self.strategy.tell(f"waits for {names}, {end - told:.0f} s more")
+                    self.strategy.tell(f"waiting for {names}, for another {end - told:.0f} s")
                 time.sleep(self.strategy.poll_interval)
         return replies
 

@@ -27,19 +27,19 @@ NOISE = (
 )
 
 DESCRIPTION = """\
-Tries an application of Flower on this machine, as it would run on many: starts a link with TLS
-and a node with a key of its own for each participant, submits a run, tells what happens, and
-says in the end where everybody's model and the record are."""
+Runs a Flower application on this machine as it would run on many: starts a link with TLS and
+a node with its own key for each participant, submits a run, shows its progress, and prints
+where the models and the record are."""
 
 EPILOG = """\
-Who takes part is in the application's pyproject.toml, a table with the node-config of each:
+The application's pyproject.toml lists the participants, each with its node-config:
 
   [tool.fedcompetitors.nodes.general]
   data = "data/general.csv"
   competitors = "clinic"
 
-A run that was interrupted goes on when the same command is given again. Nodes and link end with
-the command, also at Ctrl-C. Exit status: 0 done, 1 the run has failed, 2 wrong usage, 130 stopped.
+To resume an interrupted run, run the same command again. Nodes and link end with the command,
+also at Ctrl-C. Exit status: 0 success, 1 the run has failed, 2 wrong usage, 130 stopped.
 
 example:
   python -m fedcompetitors.flower up examples/flower-hospitals --run-config rounds=3"""
@@ -78,35 +78,34 @@ def read_application(folder: Path) -> Application:
     except OSError as error:
         raise NotAnApp(
             f"{file} cannot be read: {error.strerror}",
-            "name the folder of an application, such as examples/flower-hospitals",
+            "give the folder of an application, such as examples/flower-hospitals",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise NotAnApp(f"{file} is no TOML: {error}", "correct that line") from error
+        raise NotAnApp(f"{file} is not valid TOML: {error}", "correct that line") from error
     tool = table.get("tool", {})
     app = tool.get("flwr", {}).get("app", {})
     if not app.get("components", {}).get("serverapp"):
         raise NotAnApp(
-            f"{file} is of no application of Flower",
+            f"{file} does not belong to a Flower application",
             "it needs [tool.flwr.app.components] with `serverapp` and `clientapp`",
         )
     config = app.get("config", {})
     if "run-dir" not in config:
         raise NotAnApp(
-            f"{file} does not say where the record is kept",
-            'put `run-dir = "run"` into [tool.flwr.app.config], and hand it to the strategy',
+            f"{file} does not set the folder of the record",
+            'add `run-dir = "run"` to [tool.flwr.app.config], and pass it to the strategy',
         )
     nodes = tool.get("fedcompetitors", {}).get("nodes", {})
     if not isinstance(nodes, dict) or len(nodes) < 2:
         raise NotAnApp(
-            f"{file} does not say who takes part",
-            "put a table [tool.fedcompetitors.nodes.NAME] with the node-config of each "
-            "participant there",
+            f"{file} does not list the participants",
+            "add a table [tool.fedcompetitors.nodes.NAME] with the node-config of each participant",
         )
     for name, node in nodes.items():
         if Path(name).name != name or name.startswith("."):
             raise NotAnApp(
-                f'{file}: files are named after participants, and none can be named "{name}"',
-                "leave / and a dot at the beginning out of it",
+                f'{file}: "{name}" cannot be the name of a participant, as files have these names',
+                "use a name without / and without a dot at the start",
             )
         wrong = [
             key
@@ -115,7 +114,7 @@ def read_application(folder: Path) -> Application:
         ]
         if wrong or not isinstance(node, dict):
             raise NotAnApp(
-                f"{file}: the node-config of {name} has more than texts, numbers, true and false"
+                f"{file}: the node-config of {name} may only have texts, numbers, true and false"
                 f" ({', '.join(wrong)})",
                 'write lists as one text, as in competitors = "clinic, harbour"',
             )
@@ -139,8 +138,8 @@ def run_config(
             raise NotAnApp(
                 f'the application has no setting "{key}"'
                 if is_there
-                else f'"{pair}" gives no value',
-                f"KEY=VALUE, where KEY is one of {', '.join(known)}",
+                else f'"{pair}" has no value',
+                f"give KEY=VALUE, where KEY is one of {', '.join(known)}",
             )
         try:
             value = tomllib.loads(f"value = {text}")["value"]
@@ -159,7 +158,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser(
         "up",
-        help="try an application on this machine",
+        help="run an application on this machine",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -170,13 +169,13 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=Path(),
         metavar="APP_DIR",
-        help="the folder of the application (default: this one)",
+        help="the folder of the application (default: the current folder)",
     )
     up.add_argument(
         "--folder",
         type=Path,
         metavar="DIR",
-        help="where keys, logs, models and the record go (default: APP-try, in this folder)",
+        help="the folder for keys, logs, models and record (default: ./APP-try)",
     )
     up.add_argument(
         "--run-config",
@@ -184,7 +183,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a setting of the run, instead of what the application says; may be repeated",
+        help="override a setting of the application; can be repeated",
     )
     up.add_argument(
         "--timeout",
@@ -204,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _up(given)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on with the run", file=sys.stderr)
+        print("stopped; run the same command again to resume", file=sys.stderr)
         return 130
     except DeploymentFailed as error:
         print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
@@ -239,26 +238,27 @@ def _up(given: argparse.Namespace) -> None:
         name: Path(app.folder, str(node.get("output", folder / "models" / name)))
         for name, node in app.nodes.items()
     }
-    _say(f"link and {len(app.nodes)} nodes start in {folder}")
+    _say(f"starting link and {len(app.nodes)} nodes in {folder}")
     with LocalDeployment(folder, work_dir=app.folder) as local:
         keys.mkdir(exist_ok=True)
         for name, node in app.nodes.items():
             local.add_node(name, {**node, "output": str(outputs[name])})
             (keys / f"{name}.pub").write_text(local.public_key(name), encoding="utf-8")
-        _say(f"link: {local.address}, with TLS; every node is known by its key")
+        _say(f"link: {local.address}, with TLS; nodes are identified by their keys")
         local.wait_for_nodes(list(app.nodes))
-        _say(f"there: {', '.join(app.nodes)}")
+        _say(f"connected: {', '.join(app.nodes)}")
         run = local.submit(app.folder, config)
-        _say(f"run {run} is submitted")
+        _say(f"run {run} submitted")
         local.wait(run, given.timeout, _say_what_the_app_says)
     _tell_where(run_dir, outputs, folder)
 
 
 def _tell_where(run_dir: Path, outputs: dict[str, Path], folder: Path) -> None:
     found = audit(run_dir)
-    verdict = "nobody got a competitor's data" if found.is_clean else "; ".join(found.findings)
+    kept = "no participant's data reached a competitor"
+    verdict = kept if found.is_clean else "; ".join(found.findings)
     _say(f"\n{found.transfers} transfers replayed: {verdict}")
-    _say("\neverybody's own model, on its own side:")
+    _say("\nthe model of each participant, on its side:")
     for name, output in outputs.items():
         _say(f"  {name}: {_near(output / 'model.npz')}")
     _say(f"the coordinator's record, with plan, proof and models: {_near(run_dir)}")
