@@ -389,7 +389,11 @@ fn only_what_is_wanted_is_unpacked() {
     member("missing.bin", b"");
     let output = desk.fetch(&server);
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("it does not contain missing.bin"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("it does not contain missing.bin"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
