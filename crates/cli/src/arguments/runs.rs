@@ -9,6 +9,9 @@ pub struct DemoArguments {
     /// The folder for models, record and report; created if missing.
     #[arg(long, value_name = "DIR", default_value = "demo-run")]
     pub out: PathBuf,
+    /// Open the report in the browser.
+    #[arg(long)]
+    pub open: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,10 @@
 //! `report`: a run as one page to look at.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use fedcompetitors_federate::run::{self, Audit, Record, Stop};
 use fedcompetitors_files::atomically;
@@ -19,18 +23,28 @@ use crate::{
 
 pub fn report(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let folder = &arguments.folder;
-    let path = arguments.output.clone().unwrap_or_else(|| folder.join("report.html"));
+    let path = arguments.output.clone().unwrap_or_else(|| page_path(folder));
     refuse_overwriting(Some(&path), &[&folder.join("run.sqlite")])?;
+    write_page(folder, &path)
+}
+
+/// Where the page of a run is, unless another file is named.
+pub fn page_path(folder: &Path) -> PathBuf {
+    folder.join("report.html")
+}
+
+/// Writes a run as one page and ends with its path.
+pub fn write_page(folder: &Path, path: &Path) -> Result<Outcome, Failure> {
     let view = view(folder)?;
     let page = html::page(&view);
-    atomically(&path, |writer| writer.write_all(page.as_bytes()))?;
-    tell(&format!("wrote {}", shown_path(&path)));
+    atomically(path, |writer| writer.write_all(page.as_bytes()))?;
     let findings = view.problems.len() + view.audit.findings.len();
-    if findings == 0 {
-        return Ok(Outcome::Done);
+    if findings > 0 {
+        let findings = plural(findings, "finding", "findings");
+        tell(&format!("the report shows what is wrong: {findings}"));
     }
-    tell(&format!("the report shows what is wrong: {}", plural(findings, "finding", "findings")));
-    Ok(Outcome::Finding)
+    tell(&format!("report: {}", shown_path(path)));
+    Ok(if findings == 0 { Outcome::Done } else { Outcome::Finding })
 }
 
 /// A run as its page shows it, at this moment; another process may be writing it.

@@ -19,12 +19,15 @@ use fedcompetitors_graphs::{BenefitGraph, Participants};
 use fedcompetitors_report::refusal_text;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::results::report_of;
+use super::{
+    report::{page_path, write_page},
+    results::report_of,
+};
 use crate::{
     Failure, Outcome,
     arguments::{DemoArguments, RunArguments},
     interrupt::advise,
-    output::{print, shown_path, tell},
+    output::{print, shown_path, tell, warn},
 };
 
 /// The demonstration, compiled in: nothing to download, nothing to find.
@@ -79,7 +82,11 @@ pub fn demo(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     let path = Path::new("examples/demo/federation.toml");
     let prepared = Prepared::read(parse_federation(path, DEMO)?, Path::new("."))?;
     // Shown once more if it was run before.
-    to_the_end(&prepared, &arguments.out, true, None, None)
+    let outcome = to_the_end(&prepared, &arguments.out, true, None, None)?;
+    if arguments.open {
+        open_in_browser(&page_path(&arguments.out));
+    }
+    Ok(outcome)
 }
 
 fn to_the_end(
@@ -120,13 +127,19 @@ fn to_the_end(
     atomically(&path, |writer| writer.write_all(report.markdown().as_bytes()))?;
     print(|output| output.write_all(report.text().as_bytes()))?;
     tell(&format!(
-        "{:.1} seconds; models and record are in {}, the report is {}",
+        "finished in {:.1} s; models and record are in {}",
         start.elapsed().as_secs_f64(),
-        shown_path(folder),
-        shown_path(&path)
+        shown_path(folder)
     ));
-    tell(&format!("for a page in the browser: fedcompetitors report {}", shown_path(folder)));
-    Ok(if report.incidents.is_empty() { Outcome::Done } else { Outcome::Finding })
+    let page = write_page(folder, &page_path(folder))?;
+    Ok(if report.incidents.is_empty() { page } else { Outcome::Finding })
+}
+
+/// Opens a page in the browser. That there is none is no failure: the page is there to be opened.
+fn open_in_browser(page: &Path) {
+    if let Err(error) = open::that_detached(page) {
+        warn(&format!("no browser can be started ({error}); open {} yourself", shown_path(page)));
+    }
 }
 
 /// How often a run keeps where it is; tests want that more often.

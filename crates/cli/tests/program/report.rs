@@ -36,7 +36,7 @@ fn a_finished_run_is_one_page_and_its_commands_work() {
     let desk = Desk::new();
     assert_eq!(desk.run(&["demo", "--out", "demo"]).status.code(), Some(0));
     let output = desk.run(&["report", "demo"]);
-    assert_eq!(seen(&output), "--- stderr\nwrote demo/report.html\n--- exit status 0");
+    assert_eq!(seen(&output), "--- stderr\nreport: demo/report.html\n--- exit status 0");
     let first = page(&desk, "demo/report.html");
     for words in [
         "eight hospitals in three cities",

@@ -7,7 +7,7 @@ use std::{
     path::Path,
     process::{Command, Stdio},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use assert_cmd::cargo::cargo_bin;
@@ -75,7 +75,9 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(shown.contains("8 participants, 6 competing pairs, 5 seeds; complete."), "{shown}");
-    assert!(text(&output.stderr).ends_with("in the browser: fedcompetitors report demo\n"));
+    assert!(text(&output.stderr).ends_with("report: demo/report.html\n"));
+    let page = fs::read_to_string(desk.path("demo/report.html")).expect("a page");
+    assert!(page.contains("may not learn from") && page.ends_with("</html>"));
     for word in ["North Clinic", "optimal+mixing", "pooled (reference)", "gain", "refused"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
@@ -101,21 +103,21 @@ fn threads_and_restarts_change_nothing() {
         let output = assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors")
             .current_dir(desk.0.path())
             .env("RAYON_NUM_THREADS", threads)
-            .args(["run", "small.toml", "--out", &format!("run{threads}")])
+            .args(["run", "small.toml", "--out", &format!("threads-{threads}/run")])
             .output()
             .expect("it runs");
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        left_behind(&desk, &format!("run{threads}"))
+        left_behind(&desk, &format!("threads-{threads}/run"))
     };
-    assert_eq!(run("1"), run("2"));
+    assert!(run("1") == run("2"));
     // A run that is complete stays as it is.
-    let database = || fs::read(desk.path("run1/run.sqlite")).expect("a database");
-    let before = (left_behind(&desk, "run1"), database());
-    let again = desk.run(&["run", "small.toml", "--out", "run1", "--resume"]);
+    let database = || fs::read(desk.path("threads-1/run/run.sqlite")).expect("a database");
+    let before = (left_behind(&desk, "threads-1/run"), database());
+    let again = desk.run(&["run", "small.toml", "--out", "threads-1/run", "--resume"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
-    assert!((left_behind(&desk, "run1"), database()) == before);
-    insta::assert_snapshot!(text(&desk.run(&["run", "small.toml", "--out", "run1"]).stderr), @r"
-    error: run1 already contains a run
+    assert!((left_behind(&desk, "threads-1/run"), database()) == before);
+    insta::assert_snapshot!(text(&desk.run(&["run", "small.toml", "--out", "threads-1/run"]).stderr), @r"
+    error: threads-1/run already contains a run
     hint: continue it with --resume, or choose another folder with --out
     ");
     assert!(database() == before.1, "nor does a run that is refused change it");
@@ -429,7 +431,7 @@ fn status_tells_who_is_at_work() {
     let status = || text(&desk.run(&["status", "run"]).stdout);
     while !status().starts_with("small: running") {
         assert_eq!(child.try_wait().expect("a child"), None, "{}", status());
-        thread::sleep(std::time::Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
     let interrupt = ["-INT", &child.id().to_string()];
     assert!(Command::new("kill").args(interrupt).status().expect("kill").success());
@@ -592,4 +594,34 @@ fn ten_thousand_participants() {
     desk.write("many.toml", &federation.replace("[\"p7000\"]", "[\"q7000\"]"));
     let told = text(&desk.run(&["check", "many.toml"]).stderr);
     assert!(told.starts_with("error: many.toml, line 28001: participant \"p6999\": the participant \"q7000\" is unknown"), "{told}");
+}
+
+/// The program that opens files on this system is asked to open the page; that there is none is a
+/// warning.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_demo_opens_its_page() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    fs::create_dir_all(desk.path("programs")).expect("a folder");
+    desk.write("programs/xdg-open", "#!/bin/sh\necho \"$@\" > opened.new\nmv opened.new opened\n");
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(desk.path("programs/xdg-open"), mode).expect("ours");
+    let demo = |path: String| {
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors");
+        command.args(["demo", "--open"]).current_dir(desk.0.path()).env("PATH", path);
+        command.output().expect("it runs")
+    };
+    let programs = desk.path("programs").display().to_string();
+    let output = demo(format!("{programs}:/usr/bin:/bin"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let begun = Instant::now();
+    while !desk.path("opened").exists() {
+        assert!(begun.elapsed().as_secs() < 60, "nothing was opened");
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(fs::read_to_string(desk.path("opened")).expect("a path"), "demo-run/report.html\n");
+    let output = demo("/nowhere".into());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("warning: no browser can be started"));
 }
