@@ -3,12 +3,16 @@
 import dataclasses
 import doctest
 import importlib
+import io
+import os
+import re
 import runpy
 import shutil
 import ssl
 import subprocess
 import sys
-from contextlib import suppress
+import tomllib
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -44,12 +48,48 @@ def test_notebooks_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out
 
 
-def test_the_readme_s_example(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (ROOT / "README.md").read_text()
-    section = readme.split("## From Python")[1].split("\n## ")[0]
-    code = section.split("```python\n")[1].split("```")[0]
-    exec(compile(code, "README.md", "exec"), {})
-    assert "General may not learn from University" in capsys.readouterr().out
+def blocks(document: str) -> list[tuple[str, str, int]]:
+    """Kind and content of each fenced block, and where the content begins."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    found = re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [(match[1], match[2], match.start(2)) for match in found]
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/flower.md"])
+def test_documents_show_what_python_does(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python blocks run one after the other; a `text` block behind one is its output."""
+    if document == "docs/flower.md":
+        pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==1.41.*'")
+    monkeypatch.chdir(tmp_path)
+    known: dict[str, object] = {}
+    text = (ROOT / document).read_text(encoding="utf-8")
+    printed, updated = "", text
+    for kind, content, begin in blocks(document):
+        if kind == "python":
+            output = io.StringIO()
+            with redirect_stdout(output):
+                exec(compile(content, document, "exec"), known)
+            printed = output.getvalue()
+        elif kind == "text":
+            # `INSTA_UPDATE=always` writes the output into the documents, as in Rust.
+            if os.environ.get("INSTA_UPDATE") == "always":
+                at = begin + len(updated) - len(text)
+                updated = updated[:at] + printed + updated[at + len(content) :]
+            else:
+                assert printed == content
+    assert known, "nothing was run"
+    if updated != text:
+        (ROOT / document).write_text(updated, encoding="utf-8")
+
+
+def test_a_node_s_configuration_has_the_keys_that_are_read() -> None:
+    (document,) = [content for kind, content, _ in blocks("docs/flower.md") if kind == "toml"]
+    example = (ROOT / "examples/flower-hospitals/README.md").read_text(encoding="utf-8")
+    keys = set(tomllib.loads(document))
+    assert keys == {"participant", "competitors", "data", "output"}
+    assert all(f"{key} = " in example for key in keys)
 
 
 def test_the_certificates_of_the_flower_example(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 //! The program as its users meet it: what it prints, how it ends.
 
 mod change;
+#[cfg(unix)]
+mod documents;
 mod experiments;
 mod fetch;
 mod hospitals;

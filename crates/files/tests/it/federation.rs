@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use fedcompetitors_files::{
     FederationFile, FileError,
-    federation::{Method, PolicyName, Settings, TrainerName},
+    federation::{Method, PolicyName, Settings, TrainerName, read_faults},
     parse_federation, read_federation,
 };
 
@@ -154,6 +154,25 @@ fn every_example_is_read() {
         }
     }
     assert!(found >= 3, "{found} examples");
+}
+
+/// The examples of the documentation are read, each as what it is.
+#[test]
+fn the_examples_of_the_documentation_are_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/federation-file.md");
+    let documentation = fs::read_to_string(path).expect("the documentation");
+    let blocks: Vec<&str> = documentation
+        .split("\n```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("\n```").next().expect("its end"))
+        .collect();
+    let [federation, faults] = blocks[..] else { panic!("{} examples", blocks.len()) };
+    let federation = parse(federation).expect("a federation");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("faults.toml");
+    fs::write(&file, faults).expect("written");
+    let (faults, _) = read_faults(&file, federation.competing.participants()).expect("faults");
+    assert_eq!(faults.len(), 1);
 }
 
 /// Every key is explained.
