@@ -147,23 +147,67 @@ mod tests {
         assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len());
     }
 
+    /// A valid file for each target, to be damaged; in the order of `TARGETS`.
+    const VALID: [&[u8]; 8] = [
+        b"from,to,benefit\nx,y,1\n\"a,b\",z,0.5\nz,x,3\n",
+        b"{\"format\": \"fedcompetitors-catalogue/1\", \"datasets\": [{\"name\": \"heart\", \"what\": \"w\", \
+          \"licence\": \"l\", \"page\": \"https://a.b\", \"files\": [{\"name\": \"f.csv\", \
+          \"url\": \"https://a.b/f.csv\", \"size\": 3}]}]}",
+        b"{\"format\": \"fedcompetitors-certificate/1\", \"sets\": [\
+          {\"participant\": \"v1\", \"reaches\": [\"v1\", \"v2\", \"v3\"]}, \
+          {\"participant\": \"v2\", \"reaches\": [\"v2\", \"v3\"]}, \
+          {\"participant\": \"v3\", \"reaches\": [\"v3\"]}]}",
+        b"a,b\nx,y\n\"z\",x\n",
+        b"x,y\n1,2\n$3.50,?\n-1e3,0\n",
+        b"\x93NUMPY\x01\x00\x3d\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), } \n\x00\x01\x01\x00",
+        b"x\n\"y,z\"\n",
+        b"{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"greedy\", \"participants\": [\"x\", \"y\"], \
+          \"usage\": [{\"from\": \"x\", \"to\": \"y\", \"benefit\": 0.5}], \"welfare\": 0.5, \"upper_bound\": 1.0}",
+    ];
+
+    /// A small change somewhere: bytes that are cut off, doubled, replaced or inserted.
+    fn damage(bytes: &mut Vec<u8>, (kind, at, byte): (u8, prop::sample::Index, u8)) {
+        let at = at.index(bytes.len() + 1);
+        match kind {
+            0 => bytes.truncate(at),
+            1 => bytes.extend_from_within(at..),
+            2 if at < bytes.len() => bytes[at] = byte,
+            _ => bytes.insert(at, byte),
+        }
+    }
+
+    /// The examples are good: otherwise nothing is tried but the first look of a reader.
+    #[test]
+    fn the_files_to_be_damaged_are_valid() {
+        let read = |at: usize| str::from_utf8(VALID[at]).expect("UTF-8");
+        let path = Path::new(HERE);
+        assert!(parse_graphs(here(b"a,b\n"), here(VALID[0]), None).is_ok());
+        parse_catalogue(path, read(1)).expect("a catalogue");
+        parse_certificate(path, read(2), &Participants::numbered(3)).expect("a certificate");
+        assert!(parse_graphs(here(VALID[3]), here(b"from,to,benefit\nx,y,1\n"), None).is_ok());
+        assert!(parse_survey(path, VALID[4]).is_ok());
+        let matrix = (Path::new("matrix.npy"), VALID[5]);
+        assert!(parse_graphs(here(b"a,b\nv1,v2\n"), matrix, None).is_ok());
+        assert_eq!(parse_participants(path, VALID[6]).expect("names").len(), 2);
+        parse_plan(path, read(7)).expect("a plan");
+    }
+
     proptest! {
         #![proptest_config(cases(256))]
 
         #[test]
         fn no_bytes_make_a_reader_panic(
-            start in prop::sample::select(vec![
-                &b""[..], b"a,b\n", b"from,to,benefit\n", b"\x93NUMPY\x01\x00",
-                b"\x93NUMPY\x01\x00\x3b\x00{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2), }",
-                b"{\"format\": \"fedcompetitors-plan/1\", \"usage\": [",
-                b"{\"format\": \"fedcompetitors-certificate/1\", ",
-                b"{\"format\": \"fedcompetitors-catalogue/1\", ",
-            ]),
             bytes in prop::collection::vec(any::<u8>(), 0..200),
+            text in "[ -~\\n]{0,200}",
+            damages in prop::collection::vec((0_u8..4, any::<prop::sample::Index>(), any::<u8>()), 1..4),
         ) {
-            let bytes = [start, &bytes].concat();
-            for (_, target) in TARGETS {
+            for ((_, target), valid) in TARGETS.into_iter().zip(VALID) {
                 target(&bytes);
+                target(text.as_bytes());
+                target(&[valid, &bytes].concat());
+                let mut damaged = valid.to_vec();
+                damages.iter().for_each(|&one| damage(&mut damaged, one));
+                target(&damaged);
             }
         }
     }

@@ -3,6 +3,7 @@
 import fedcompetitors as fc
 import numpy as np
 import pytest
+from conftest import repeat
 from fedcompetitors._participants import Answer, Participant, Request
 from fedcompetitors._search import Search
 from learners import Linear
@@ -25,7 +26,7 @@ def probes(seed: int) -> tuple[dict[int, Participant], dict[int, tuple[int, NDAr
     return everybody, models
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(repeat(6)))
 def test_five_questions_find_what_small_steps_find(seed: int) -> None:
     everybody, models = probes(seed)
     samples = {who: one.learner.samples("training") for who, one in everybody.items()}

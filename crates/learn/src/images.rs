@@ -214,6 +214,8 @@ impl ShiftAndMirror {
 
 #[cfg(test)]
 mod tests {
+    use fedcompetitors_testing::repeat;
+
     use super::*;
 
     fn images(each: usize) -> Images {
@@ -225,7 +227,7 @@ mod tests {
     #[test]
     fn every_class_is_at_two_participants_half_each() {
         let (training, test) = (images(60), images(5));
-        for seed in 0..20 {
+        for seed in 0..u64::from(repeat(20)) {
             let split = ClassSplit::draw(&training, &test, 10, seed).expect("enough");
             let mut training_rows: Vec<u32> = Vec::new();
             for (classes, [own, validation, tested]) in split.classes.iter().zip(&split.rows) {

@@ -95,6 +95,7 @@ fn auc(outputs: &[f32], labels: &[u32]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use fedcompetitors_graphs::random::Stream;
+    use fedcompetitors_testing::repeat;
 
     use super::*;
 
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn ranks_count_pairs_and_ties_count_half() {
-        for case in 0..500 {
+        for case in 0..u64::from(repeat(500)) {
             let mut stream = Stream::new(case, "auc", 0);
             let count = 1 + (stream.bits() % 30) as usize;
             // Few different values, so that many are equal, zeros of both signs among them.

@@ -54,8 +54,8 @@ pub fn certificate_text(
     text.push('\n');
     text.push_str(&table.render());
     text.push_str(
-        "\nTo check it by hand: no row has a name in both its second and its third column; and the row of X,\n\
-         like every row with X in its second column, has there everybody who learns from X",
+        "\nTo check it by hand: in no row does a name stand in both the second and the third column; and\n\
+         if Y learns from X, then Y stands in the second column of X and of every row that has X there",
     );
     text.push_str(if with_past {
         "; the row of X\nalso has those who carried the data of X before (`provenance` in the plan).\n"

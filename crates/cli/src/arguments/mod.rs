@@ -260,7 +260,7 @@ pub struct ChangeArguments {
 pub struct JoinArguments {
     #[command(flatten)]
     pub change: ChangeArguments,
-    /// The names of the participants.
+    /// The participants that join or leave.
     #[arg(required = true)]
     pub names: Vec<String>,
 }

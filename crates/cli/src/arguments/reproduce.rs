@@ -55,7 +55,7 @@ pub enum SettingName {
     SyntheticWeak,
     /// Two tasks of opposite sign.
     SyntheticStrong,
-    /// Deaths in hospitals, from the tables of eICU: ten hospitals of the full database, or groups
+    /// In-hospital mortality, from the tables of eICU: ten hospitals of the full database, or groups
     /// of hospitals of the demo.
     Eicu,
     /// Small images, two classes for each participant, from the files of CIFAR-10.

@@ -18,8 +18,8 @@ pub struct DemoArguments {
 pub struct RunArguments {
     /// The federation file.
     pub federation: PathBuf,
-    /// The folder for models, record and report; created if missing. Default: `NAME-run` for a
-    /// federation file `NAME.toml` or `NAME/federation.toml`.
+    /// The folder for models, record and report; created if missing. Default: `NAME-run` in
+    /// the current folder, for a federation file `NAME.toml` or `NAME/federation.toml`.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Resume an interrupted run. The results are the same, byte for byte.
@@ -109,7 +109,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8765")]
     pub listen: SocketAddr,
     /// Also print a link for this participant. It opens only the participant's own page, which does
-    /// not show who else competes with whom. Every page then needs a link. Can be repeated.
+    /// not show who else competes with whom. Pages then open only with printed links. Can be repeated.
     #[arg(long = "as", value_name = "NAME")]
     pub participants: Vec<String>,
     /// Derive the links from the secret in this file, so that they stay the same after a restart.

@@ -78,6 +78,7 @@ pub fn multiply(left: View<'_>, right: View<'_>, product: &mut [f32], add: bool)
 #[cfg(test)]
 mod tests {
     use fedcompetitors_graphs::random::Stream;
+    use fedcompetitors_testing::repeat;
 
     use super::*;
 
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_product_is_the_sum_of_products() {
-        for case in 0..300_u64 {
+        for case in 0..u64::from(repeat(300)) {
             let mut stream = Stream::new(case, "products", 0);
             let mut size = |most: u64| 1 + (stream.bits() % most) as usize;
             let (m, k, n) = (size(40), size(if case % 10 == 0 { 600 } else { 40 }), size(150));

@@ -365,6 +365,7 @@ fn products<S: Simd, const VECTORS: usize, const INPUTS: usize>(
 #[cfg(test)]
 mod tests {
     use fedcompetitors_graphs::random::Stream;
+    use fedcompetitors_testing::repeat;
 
     use super::*;
 
@@ -416,7 +417,7 @@ mod tests {
     #[test]
     fn there_and_back_are_those_of_the_definition() {
         let mut work = NarrowWork::default();
-        for case in 0..120_u64 {
+        for case in 0..u64::from(repeat(120)) {
             let mut stream = Stream::new(case, "narrow networks", 0);
             let mut size = |most: u64| 1 + (stream.bits() % most) as usize;
             let (inputs, hidden, count) = (size(30), size(200), size(70));
