@@ -8,10 +8,10 @@ use std::{
     sync::Arc,
 };
 
+use fedcompetitors_experiments::{Experiment, Setting};
 use fedcompetitors_federate::{
     FederateError, Federation,
     estimate::JointHypernetwork,
-    experiment::{Experiment, Setting},
     train::{Averaging, Correction, Effort, Trainer},
 };
 use fedcompetitors_files::{CIFAR10_CLASSES, read_cifar10};

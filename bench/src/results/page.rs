@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fedcompetitors_federate::experiment::Spread;
+use fedcompetitors_experiments::Spread;
 
 use super::{
     findings::{findings, listed},

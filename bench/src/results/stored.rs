@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fedcompetitors_federate::experiment::{Spread, paired};
+use fedcompetitors_experiments::{Spread, paired};
 use fedcompetitors_files::{FileError, Problem};
 use serde::Deserialize;
 

@@ -14,8 +14,10 @@ mod serve;
 use std::{io, net::SocketAddr, process::ExitCode};
 
 use clap::Parser;
-use fedcompetitors_federate::{FederateError, run::RunError};
+use fedcompetitors_experiments::ExperimentError;
+use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{EicuProblem, FileError, Problem};
+use fedcompetitors_runs::RunError;
 
 use crate::{
     arguments::{Arguments, Command},
@@ -127,6 +129,15 @@ impl From<fedcompetitors_graphs::GraphError> for Failure {
 impl From<FederateError> for Failure {
     fn from(error: FederateError) -> Self {
         Self::Learning(error)
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Learning(error) => error.into(),
+            ExperimentError::File(error) => error.into(),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use fedcompetitors_graphs::{
     CompetingGraph,
     bits::{self, common_ones, contains, ones},
 };
+pub use fedcompetitors_record::{Content, Incident, IncidentKind, Transfer};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -23,98 +24,6 @@ use crate::{
     FederateError,
     faults::{Faults, Garbage},
 };
-
-/// What is in a parcel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Content {
-    /// Everything a participant knows, for a coordinator that is trusted with it.
-    Data,
-    /// The shared parameters of a model, or a mixture of such.
-    Model,
-    /// What local steps have changed, or a mixture of such.
-    Update,
-    /// The mean gradient of a round, or a mixture of such.
-    Gradient,
-}
-
-impl Content {
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Model => "model",
-            Self::Update => "update",
-            Self::Gradient => "gradient",
-        }
-    }
-}
-
-/// A line of the ledger: something has moved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
-    /// Its number in the ledger, counted from 1.
-    pub entry: u64,
-    /// The round, counted from 1.
-    pub round: usize,
-    /// Who sent it; the coordinator is nobody.
-    pub from: Option<usize>,
-    /// Who got it; the coordinator is nobody.
-    pub to: Option<usize>,
-    /// What it was.
-    pub content: Content,
-    /// The entries that it was made of.
-    pub made_of: Vec<u64>,
-    /// Whose data it carries.
-    pub provenance: Vec<usize>,
-    /// Its size.
-    pub bytes: u64,
-    /// The SHA-256 of its bytes, the numbers little-endian one after the other.
-    pub hash: [u8; 32],
-}
-
-/// Something that did not go as it should.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Incident {
-    /// The round, counted from 1.
-    pub round: usize,
-    /// Who.
-    pub participant: usize,
-    /// What.
-    pub kind: IncidentKind,
-}
-
-/// What did not go as it should.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IncidentKind {
-    /// It was not there.
-    Missing,
-    /// What it sent holds something that is no number.
-    NotFinite,
-    /// What it sent has another length than the others'.
-    WrongLength,
-    /// What it sent is far larger than anything before.
-    TooLarge,
-    /// What it sent cannot be read at all.
-    Unreadable,
-}
-
-impl IncidentKind {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Missing, Self::NotFinite, Self::WrongLength, Self::TooLarge, Self::Unreadable];
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::NotFinite => "not-finite",
-            Self::WrongLength => "wrong-length",
-            Self::TooLarge => "too-large",
-            Self::Unreadable => "unreadable",
-        }
-    }
-}
 
 /// What a participant offers to the coordinator.
 #[derive(Debug, Clone)]
@@ -458,6 +367,15 @@ impl<'a> Exchange<'a> {
 /// The SHA-256 of numbers, little-endian one after the other.
 pub fn hash(values: &[f32]) -> [u8; 32] {
     Sha256::digest(&*bytes(values)).into()
+}
+
+/// Bytes in lower case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Numbers as bytes, little-endian one after the other. Where memory has them so they are not

@@ -203,8 +203,11 @@ impl<'a> Federation<'a> {
         self.check(participant, self.learners[participant].loss(part, parameters))
     }
 
-    /// Nothing may be learned from what is no number.
-    pub(crate) fn check(&self, participant: usize, loss: f64) -> Result<f64, FederateError> {
+    /// The loss, if it is finite.
+    ///
+    /// # Errors
+    /// If it is NaN or infinite: nothing may be learned from that.
+    pub fn check(&self, participant: usize, loss: f64) -> Result<f64, FederateError> {
         if loss.is_finite() {
             return Ok(loss);
         }
@@ -215,14 +218,14 @@ impl<'a> Federation<'a> {
     }
 
     /// Whose data a model carries that a participant has trained alone: a set of bits.
-    pub(crate) fn own(&self, participant: usize) -> Vec<u64> {
+    pub fn own(&self, participant: usize) -> Vec<u64> {
         let mut carried = vec![0; self.competing.competitors(participant).len()];
         bits::insert(&mut carried, participant);
         carried
     }
 
     /// Goes on counting gradients from here.
-    pub(crate) fn count_from(&self, evaluations: u64) {
+    pub fn count_from(&self, evaluations: u64) {
         self.evaluations.store(evaluations, Ordering::Relaxed);
     }
 

@@ -2,11 +2,9 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Mutex};
 
-use fedcompetitors_federate::{
-    exchange::{Content, IncidentKind},
-    run::{self, About, Final, Stand, Told},
-};
+use fedcompetitors_record::{Content, Direction, Finding, IncidentKind, Metric};
 use fedcompetitors_report::refusal_text;
+use fedcompetitors_runs::{self as runs, About, Final, Stand, Told};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -31,6 +29,10 @@ pub struct Settings {
 impl From<Settings> for About {
     fn from(given: Settings) -> Self {
         let Settings { name, everything, metric, seed, rounds, policy, estimator } = given;
+        // Losses and errors have names of their own; every other figure is better when it is higher.
+        let is_loss = ["loss", "mse", "log loss"].contains(&metric.to_lowercase().as_str());
+        let direction = if is_loss { Direction::Lower } else { Direction::Higher };
+        let metric = Metric { name: metric, direction };
         Self { name, settings: everything, metric, seed, rounds, policy, estimator }
     }
 }
@@ -57,13 +59,13 @@ pub struct Coordinator {
 }
 
 struct Book {
-    coordinator: run::Coordinator,
+    coordinator: runs::Coordinator,
     /// Where it was when it was opened.
     stand: Stand,
 }
 
 impl Coordinator {
-    fn new(coordinator: run::Coordinator, stand: Stand) -> Self {
+    fn new(coordinator: runs::Coordinator, stand: Stand) -> Self {
         Self { book: Mutex::new(Book { coordinator, stand }) }
     }
 
@@ -95,7 +97,7 @@ impl Coordinator {
     ) -> Result<Self, Failure> {
         let competing = competing.graph.clone();
         let coordinator =
-            py.detach(|| run::Coordinator::begin(&folder, settings.into(), competing, &sources))?;
+            py.detach(|| runs::Coordinator::begin(&folder, settings.into(), competing, &sources))?;
         Ok(Self::new(coordinator, Stand::default()))
     }
 
@@ -107,7 +109,7 @@ impl Coordinator {
         settings: Settings,
     ) -> Result<Option<Self>, Failure> {
         // It reads and hashes everybody's last model.
-        let found = py.detach(|| run::Coordinator::resume(&folder, settings.into()))?;
+        let found = py.detach(|| runs::Coordinator::resume(&folder, settings.into()))?;
         Ok(found.map(|(coordinator, stand)| Self::new(coordinator, stand)))
     }
 
@@ -374,15 +376,15 @@ pub fn audit(
     competing: Option<PyRef<'_, CompetingGraph>>,
 ) -> Result<(String, usize, usize, Vec<String>), Failure> {
     let competing = competing.as_ref().map(|one| &one.graph);
-    let found = py.detach(|| run::audit(&folder, competing))?;
+    let found = py.detach(|| runs::audit(&folder, competing))?;
     let findings = found.findings.iter().map(|finding| match finding {
-        run::Finding::Breach { training, round, entry, path } => format!(
+        Finding::Breach { training, round, entry, path } => format!(
             "{training}: in round {round} (entry {entry}) data reached a competitor: {}",
             path.join(" → ")
         ),
-        run::Finding::Flaw { training, what } if training.is_empty() => what.clone(),
-        run::Finding::Flaw { training, what } => format!("{training}: {what}"),
-        run::Finding::Stopped { training, message } => format!("{training}: {message}"),
+        Finding::Flaw { training, what } if training.is_empty() => what.clone(),
+        Finding::Flaw { training, what } => format!("{training}: {what}"),
+        Finding::Stopped { training, message } => format!("{training}: {message}"),
     });
-    Ok((found.status, found.transfers, found.models, findings.collect()))
+    Ok((found.status.to_string(), found.transfers, found.models, findings.collect()))
 }

@@ -1,8 +1,9 @@
 //! Each kind of error as an exception of its own, with its hint.
 
-use fedcompetitors_federate::{FederateError, run::RunError};
+use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{FileError, Problem};
 use fedcompetitors_graphs::GraphError;
+use fedcompetitors_runs::RunError;
 use fedcompetitors_select::ChangeError;
 use pyo3::{call::PyCallArgs, prelude::*};
 

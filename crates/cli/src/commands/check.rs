@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use fedcompetitors_federate::run::{Learning, Prepared, Source};
 use fedcompetitors_files::read_federation;
 use fedcompetitors_graphs::shown;
 use fedcompetitors_learn::{Column, Part, Targets};
 use fedcompetitors_report::{DataLine, data_text, plural};
+use fedcompetitors_runs::{Learning, Prepared, Source};
 
 use super::run::given_benefits;
 use crate::{

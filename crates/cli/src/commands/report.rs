@@ -6,15 +6,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fedcompetitors_federate::run::{self, Audit, Record, Stop};
 use fedcompetitors_files::atomically;
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::{self as record, Audit, Record, Status, Stop};
 use fedcompetitors_report::{
     html::{self, Audited, Curve, LedgerLine, Model, PlanStep, Refused, Standing, View},
     plural,
 };
+use fedcompetitors_runs as runs;
 
-use super::results::{besides_text, finding_text, incident_kind, looked_at, report_of};
+use super::results::{finding_text, incident_kind, looked_at, report_of, uncovered_text};
 use crate::{
     Failure, Outcome,
     arguments::ReportArguments,
@@ -49,13 +50,13 @@ pub fn write_page(folder: &Path, path: &Path) -> Result<Outcome, Failure> {
 
 /// A run as its page shows it, at this moment; another process may be writing it.
 pub fn view(folder: &Path) -> Result<View, Failure> {
-    let record = run::record(folder)?;
-    Ok(audited_view(folder, record, run::is_at_work(folder)))
+    let record = runs::record(folder)?;
+    Ok(audited_view(folder, record, runs::is_at_work(folder)))
 }
 
 /// A record as its page shows it, with an audit that is made now.
 pub fn audited_view(folder: &Path, mut record: Record, is_at_work: bool) -> View {
-    let audited = match run::audit(folder, None) {
+    let audited = match runs::audit(folder, None) {
         Ok(audit) => audited(&audit),
         Err(error) => {
             let what = error.what();
@@ -83,32 +84,31 @@ fn audited(audit: &Audit) -> Audited {
         is_later: false,
         looked_at: looked_at(audit),
         findings: audit.findings.iter().map(finding_text).collect(),
-        besides: audit.besides.iter().map(besides_text).chain(not_replayed).collect(),
+        besides: audit.uncovered.iter().map(uncovered_text).chain(not_replayed).collect(),
     }
 }
 
 fn filled(record: Record, audit: Audited, is_at_work: bool, folder: String) -> View {
     let summary = &record.summary;
     let own = summary.methods.first();
-    let standing = match summary.status.as_str() {
+    let standing = match summary.status {
         _ if !record.problems.is_empty() => Standing::Damaged,
         _ if !summary.stops.is_empty() => Standing::Stopped,
         _ if !audit.findings.is_empty() => Standing::Doubted,
-        "complete" => Standing::Complete,
-        "complete with incidents" => Standing::WithIncidents,
+        Status::Complete => Standing::Complete,
+        Status::WithIncidents => Standing::WithIncidents,
         _ if is_at_work => Standing::Running,
         _ => Standing::Interrupted,
     };
     let refused = own.map(|method| method.refused.as_slice()).unwrap_or_default();
-    let refusals = refused.iter().map(|(helper, helped, why)| Refused {
-        helper: *helper,
-        helped: *helped,
-        why: why.clone(),
+    let refusals = refused.iter().map(|one| Refused {
+        helper: one.helper,
+        helped: one.helped,
+        why: one.reason.clone(),
     });
-    let incidents = record
-        .incidents
-        .iter()
-        .map(|(kind, often, who)| (incident_kind(kind).trim_matches(',').to_owned(), *often, *who));
+    let incidents = record.incidents.iter().map(|(kind, often, who)| {
+        (incident_kind(*kind).trim_matches(',').to_owned(), *often, *who)
+    });
     let stops = summary.stops.iter().map(|Stop { seed, method, round, message }| {
         format!("{method}, seed {seed}, round {round}: {message}.")
     });
@@ -155,7 +155,7 @@ fn filled(record: Record, audit: Audited, is_at_work: bool, folder: String) -> V
 }
 
 /// Everybody's model: its file is of the first seed, what it carries of any.
-fn models(method: &run::MethodSummary) -> Vec<Model> {
+fn models(method: &record::Method) -> Vec<Model> {
     let Some((_, first)) = method.cells.first() else {
         return Vec::new();
     };
@@ -175,7 +175,7 @@ fn models(method: &run::MethodSummary) -> Vec<Model> {
 }
 
 /// Each plan with what is different from the one before.
-fn plan_steps(plans: &[run::PlanStep]) -> Vec<PlanStep> {
+fn plan_steps(plans: &[record::PlanStep]) -> Vec<PlanStep> {
     let mut before = BTreeSet::new();
     plans
         .iter()

@@ -11,12 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_federate::{
-    FederateError,
-    experiment::{
-        Estimates, Experiment, Method, MethodResult, Progress, Results, Setting, Spread, paired,
-    },
+use fedcompetitors_experiments::{
+    Estimates, Experiment, Method, MethodResult, Progress, Results, Setting, Spread, paired,
 };
+use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{FileError, Problem, atomically, make_folder, write_json};
 use fedcompetitors_graphs::{BenefitGraph, Participants, UsageGraph};
 use fedcompetitors_learn::Rule;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fedcompetitors_federate::run::{
-    self, Audit, Besides, Finding, IncidentLine, MethodSummary, Stop, Summary,
-};
 use fedcompetitors_files::read_federation;
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::{
+    Audit, Direction, Finding, IncidentKind, IncidentLine, Method, Role, Status, Stop, Summary,
+    Uncovered, Unfinished,
+};
 use fedcompetitors_report::{RunMethod, RunParticipant, RunReport, plural, unproven_text};
+use fedcompetitors_runs as runs;
 
 use crate::{
     Failure, Outcome,
@@ -15,29 +17,26 @@ use crate::{
     output::{print, shown_path, tell},
 };
 
-/// The method that breaks the rule and is for reference only.
-const REFERENCE: &str = "pooled";
-
 /// The policy whose plans are to be the best.
 const BEST: &str = "optimal";
 
 pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
-    let summary = run::summary(&arguments.folder)?;
+    let summary = runs::summary(&arguments.folder)?;
     let done: usize = summary.methods.iter().map(|method| method.cells.len()).sum();
     let seconds: f64 = summary.methods.iter().map(|method| method.seconds).sum();
-    let is_at_work = run::is_at_work(&arguments.folder);
+    let is_at_work = runs::is_at_work(&arguments.folder);
     let mut lines = vec![format!(
         "{}: {}; {} done, {seconds:.1} seconds so far.",
         shown(&summary.name),
-        if summary.status == "running" && !is_at_work { "interrupted" } else { &summary.status },
+        status_text(summary.status, is_at_work),
         plural(done, "training", "trainings"),
     )];
-    if let Some((method, seed, round, rounds)) = &summary.on_its_way {
+    if let Some(Unfinished { method, seed, done, rounds }) = &summary.unfinished {
         lines.push(format!(
-            "In progress: {method}, seed {seed}: {round} of {rounds} rounds are saved."
+            "In progress: {method}, seed {seed}: {done} of {rounds} rounds are saved."
         ));
     }
-    if summary.status == "running" && !is_at_work {
+    if summary.status == Status::Running && !is_at_work {
         let folder = shown_path(&arguments.folder);
         lines.push(format!("Resume with: fedcompetitors run FILE --out {folder} --resume"));
     }
@@ -54,14 +53,14 @@ pub fn status(arguments: &FolderArguments) -> Result<Outcome, Failure> {
 
 pub fn metrics(arguments: &MetricsArguments) -> Result<Outcome, Failure> {
     let mut table = Vec::new();
-    run::write_metrics(&arguments.folder, &mut table)??;
+    runs::write_metrics(&arguments.folder, &mut table)??;
     print(|output| output.write_all(&table))?;
     Ok(Outcome::Done)
 }
 
 pub fn export(arguments: &ExportArguments) -> Result<Outcome, Failure> {
     let into = arguments.to.clone().unwrap_or_else(|| arguments.folder.join("export"));
-    run::export(&arguments.folder, &into)?;
+    runs::export(&arguments.folder, &into)?;
     tell(&format!("wrote all tables to {}", shown_path(&into)));
     Ok(Outcome::Done)
 }
@@ -69,7 +68,7 @@ pub fn export(arguments: &ExportArguments) -> Result<Outcome, Failure> {
 pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
     let federation = arguments.federation.as_deref().map(read_federation).transpose()?;
     let competing = federation.as_ref().map(|federation| &federation.competing);
-    let found = run::audit(&arguments.folder, competing)?;
+    let found = runs::audit(&arguments.folder, competing)?;
     let mut text = audit_text(&found);
     if let Some(path) = &arguments.federation {
         text = format!("{text}Competitors were taken from {}.\n", shown_path(path));
@@ -78,20 +77,26 @@ pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
 
+/// The status of a run in words: one that is not at its end and that no process works on is
+/// interrupted.
+pub fn status_text(status: Status, is_at_work: bool) -> &'static str {
+    if status == Status::Running && !is_at_work { "interrupted" } else { status.name() }
+}
+
 fn audit_text(audit: &Audit) -> String {
     let mut lines = vec![looked_at(audit)];
-    lines.push(match audit.status.as_str() {
-        "running" => {
+    lines.push(match audit.status {
+        Status::Running => {
             "The run is not complete: it is in progress or was stopped. This audit covers what is recorded so far."
                 .into()
         }
-        status => format!("The run is {}.", shown(status)),
+        status => format!("The run is {status}."),
     });
     lines.extend(audit.findings.iter().map(finding_text));
     if audit.findings.is_empty() {
         lines.push("No participant's data reached a competitor; the record is consistent.".into());
     }
-    lines.extend(audit.besides.iter().map(besides_text));
+    lines.extend(audit.uncovered.iter().map(uncovered_text));
     lines.extend(
         audit
             .references
@@ -134,11 +139,11 @@ pub fn finding_text(finding: &Finding) -> String {
     }
 }
 
-/// What flows beside the ledger, in words.
-pub fn besides_text(besides: &Besides) -> String {
+/// Information that flows outside the ledger and joins competitors, in words.
+pub fn uncovered_text(uncovered: &Uncovered) -> String {
     let pairs: Vec<String> =
-        besides.pairs.iter().map(|(a, b)| format!("{} and {}", shown(a), shown(b))).collect();
-    let (method, statement) = (&besides.method, &besides.statement);
+        uncovered.pairs.iter().map(|(a, b)| format!("{} and {}", shown(a), shown(b))).collect();
+    let (method, statement) = (&uncovered.method, &uncovered.flow.statement);
     let pairs = pairs.join(", ");
     format!("Not in the ledger, {method}: {statement}; this connects competitors: {pairs}.")
 }
@@ -161,29 +166,30 @@ fn plans(summary: &Summary) -> Vec<String> {
 }
 
 /// Somebody who was missing or sent garbage, in words.
-fn incident(summary: &Summary, method: &MethodSummary, line: &IncidentLine) -> String {
+fn incident(summary: &Summary, method: &Method, line: &IncidentLine) -> String {
     let name = shown(&summary.participants[line.participant].name);
     let rounds = if line.first == line.last {
         format!("in round {}", line.first)
     } else {
         format!("in rounds {} to {}", line.first, line.last)
     };
-    let what = incident_kind(&line.kind);
+    let what = incident_kind(line.kind);
     format!("{name} {what} {rounds} ({}, seed {}).", method.name, line.seed)
 }
 
 /// What somebody did in an incident of a kind.
-pub fn incident_kind(kind: &str) -> &'static str {
+pub fn incident_kind(kind: IncidentKind) -> &'static str {
     match kind {
-        "missing" => "was missing",
-        "not-finite" => "sent NaN or infinite values (refused)",
-        "wrong-length" => "sent a wrong number of values (refused)",
-        _ => "sent values that are far too large (refused)",
+        IncidentKind::Missing => "was missing",
+        IncidentKind::NotFinite => "sent NaN or infinite values (refused)",
+        IncidentKind::WrongLength => "sent a wrong number of values (refused)",
+        IncidentKind::TooLarge => "sent values that are far too large (refused)",
+        IncidentKind::Unreadable => "sent a message that cannot be read (refused)",
     }
 }
 
 /// How much of each other one is in a participant's models, on average over the seeds.
-fn mean_parts(method: &MethodSummary, participant: usize) -> BTreeMap<usize, f32> {
+fn mean_parts(method: &Method, participant: usize) -> BTreeMap<usize, f32> {
     let mut parts = BTreeMap::new();
     for (_, cells) in &method.cells {
         for &(who, part) in &cells[participant].parts {
@@ -216,14 +222,16 @@ pub fn report_of(summary: &Summary) -> RunReport {
             .map(|(_, cells)| cells.iter().map(|cell| cell.test).collect())
             .collect(),
         gradients: method.gradients,
-        bytes: method.moved.0,
-        is_reference: method.name == REFERENCE,
+        bytes: method.moved.bytes,
+        is_reference: method.role == Role::Reference,
     });
     let mut flows = Vec::new();
     // What is for reference only is marked as such in the tables.
-    for method in summary.methods.iter().filter(|method| method.name != REFERENCE) {
-        for (statement, pairs) in method.flows.iter().filter(|(_, pairs)| !pairs.is_empty()) {
-            let names: Vec<String> = pairs
+    for method in summary.methods.iter().filter(|method| method.role != Role::Reference) {
+        for flow in method.flows.iter().filter(|flow| !flow.pairs.is_empty()) {
+            let statement = &flow.statement;
+            let names: Vec<String> = flow
+                .pairs
                 .iter()
                 .map(|&(a, b)| format!("{} and {}", shown(&name(a)), shown(&name(b))))
                 .collect();
@@ -236,9 +244,9 @@ pub fn report_of(summary: &Summary) -> RunReport {
     }
     RunReport {
         name: summary.name.clone(),
-        status: summary.status.clone(),
-        metric: summary.metric.clone(),
-        more_is_better: summary.metric != "MSE",
+        status: summary.status.to_string(),
+        metric: summary.metric.name.clone(),
+        more_is_better: summary.metric.direction == Direction::Higher,
         participants: participants.collect(),
         methods: methods.collect(),
         flows,
@@ -249,7 +257,9 @@ pub fn report_of(summary: &Summary) -> RunReport {
             .flat_map(|method| method.incidents.iter().map(|line| incident(summary, method, line)))
             .collect(),
         refused: own
-            .map(|method| method.refused.iter().map(|(_, _, why)| format!("{why}.")).collect())
+            .map(|method| {
+                method.refused.iter().map(|refused| format!("{}.", refused.reason)).collect()
+            })
             .unwrap_or_default(),
     }
 }

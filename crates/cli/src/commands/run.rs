@@ -6,17 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_federate::{
-    faults::{Fault, FaultKind, Faults, Garbage},
-    run::{self, Options, Prepared, Progress},
-};
+use fedcompetitors_federate::faults::{Fault, FaultKind, Faults, Garbage};
 use fedcompetitors_files::{
     FederationFile, atomically,
     federation::{FaultName, read_faults},
     parse_federation, read_benefit, read_federation,
 };
 use fedcompetitors_graphs::{BenefitGraph, Participants};
+use fedcompetitors_record::Status;
 use fedcompetitors_report::refusal_text;
+use fedcompetitors_runs::{self as runs, Options, Prepared, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -57,7 +56,7 @@ pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         shown_path(&folder)
     );
     advise(advice);
-    if arguments.resume && run::status(&folder).is_none() {
+    if arguments.resume && runs::status(&folder).is_none() {
         tell(&format!("{} contains no run to resume: starting a new one", shown_path(&folder)));
     }
     let faults = match &arguments.faults {
@@ -96,13 +95,13 @@ fn to_the_end(
     faults: Option<&(Faults, String)>,
     given: Option<BenefitGraph>,
 ) -> Result<Outcome, Failure> {
-    let before = run::status(folder).filter(|status| resume && status != "running");
+    let before = runs::status(folder).filter(|status| resume && *status != Status::Running);
     let start = Instant::now();
     let bar = ProgressBar::new(0);
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %, {eta} left: {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let competing = prepared.competing();
-    run::run(
+    runs::run(
         prepared,
         &Options {
             folder,
@@ -121,7 +120,7 @@ fn to_the_end(
             shown_path(folder)
         ));
     }
-    let summary = run::summary(folder)?;
+    let summary = runs::summary(folder)?;
     let report = report_of(&summary);
     let path = folder.join("report.md");
     atomically(&path, |writer| writer.write_all(report.markdown().as_bytes()))?;

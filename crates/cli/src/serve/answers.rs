@@ -10,8 +10,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use fedcompetitors_federate::run::{self, RunError};
 use fedcompetitors_report::html::{LIVE_ICON, LIVE_SCRIPT, LIVE_STYLE, list_page, live_page};
+use fedcompetitors_runs::{self as runs, RunError};
 
 use super::{
     Desk, guard,
@@ -134,14 +134,14 @@ pub fn stream(body: axum::body::Body) -> Response {
 
 async fn plan(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
     download(&desk, &name, "plan.json", "application/json", |live| {
-        Ok(run::proof(live.folder())?.map(|proof| proof.plan.into_bytes()))
+        Ok(runs::proof(live.folder())?.map(|proof| proof.plan.into_bytes()))
     })
     .await
 }
 
 async fn certificate(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
     download(&desk, &name, "certificate.json", "application/json", |live| {
-        Ok(run::proof(live.folder())?.map(|proof| proof.certificate.into_bytes()))
+        Ok(runs::proof(live.folder())?.map(|proof| proof.certificate.into_bytes()))
     })
     .await
 }
@@ -150,7 +150,7 @@ async fn metrics(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Res
     download(&desk, &name, "metrics.csv", "text/csv; charset=utf-8", |live| {
         let mut table = Vec::new();
         // Writing to memory does not fail.
-        let _ = run::write_metrics(live.folder(), &mut table)?;
+        let _ = runs::write_metrics(live.folder(), &mut table)?;
         Ok(Some(table))
     })
     .await

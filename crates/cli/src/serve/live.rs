@@ -15,8 +15,8 @@ use std::{
 };
 
 use axum::body::{Body, Bytes, HttpBody};
-use fedcompetitors_federate::run::{self, Stamp};
 use fedcompetitors_report::html::{self, View};
+use fedcompetitors_runs::{self as runs, Stamp};
 use hyper::body::Frame;
 use tokio::{
     sync::{Mutex, mpsc, watch},
@@ -135,7 +135,7 @@ impl Live {
     pub async fn now(self: &Arc<Self>) -> Shown {
         let mut shown = self.shown.subscribe();
         self.refresh().await;
-        let is_idle = !run::is_at_work(&self.folder);
+        let is_idle = !runs::is_at_work(&self.folder);
         let done = |shown: &Option<Shown>| {
             shown.as_ref().is_some_and(|shown| shown.is_final() || !is_idle)
         };
@@ -147,7 +147,7 @@ impl Live {
     /// Reads the run, if it has changed. It is audited when nobody is at work on it.
     async fn refresh(self: &Arc<Self>) {
         let mut read = self.read.lock().await;
-        let stamp = run::stamp(&self.folder);
+        let stamp = runs::stamp(&self.folder);
         let is_new = read.stamp.as_ref() != Some(&stamp);
         let is_early = read.at.is_some_and(|at| at.elapsed() < read.took * PART);
         if !is_new || (is_early && stamp.is_at_work) {
@@ -156,7 +156,7 @@ impl Live {
         let start = Instant::now();
         let (folder, is_at_work) = (self.folder.clone(), stamp.is_at_work);
         let first = tokio::task::spawn_blocking(move || {
-            let shown = run::record(&folder)
+            let shown = runs::record(&folder)
                 .map(|record| Shown::of(unaudited_view(&folder, record, is_at_work)));
             shown
                 .unwrap_or_else(|error| Shown { view: Err(error.to_string()), parts: Arc::new([]) })
@@ -175,13 +175,13 @@ impl Live {
 
     /// Reads and audits a run on which nobody is at work.
     fn audit(&self) {
-        let before = run::stamp(&self.folder);
-        let Ok(record) = run::record(&self.folder) else {
+        let before = runs::stamp(&self.folder);
+        let Ok(record) = runs::record(&self.folder) else {
             return;
         };
         let shown = Shown::of(audited_view(&self.folder, record, before.is_at_work));
         // Somebody has begun to work on it meanwhile: the next look sees that.
-        if run::stamp(&self.folder) == before {
+        if runs::stamp(&self.folder) == before {
             self.shown.send_replace(Some(shown));
         }
     }

@@ -9,9 +9,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use fedcompetitors_federate::run::{self, RunError};
-use fedcompetitors_graphs::{Participants, shown};
+use fedcompetitors_graphs::Participants;
+use fedcompetitors_record::Status;
 use fedcompetitors_report::html::Listed;
+use fedcompetitors_runs::{self as runs, RunError};
 
 use super::{guard::encoded, live::Live};
 use crate::Failure;
@@ -69,7 +70,7 @@ impl Runs {
                 hint: "serve a run directory, or omit `--as`".into(),
             });
         }
-        let summary = run::summary(&self.folder)?;
+        let summary = runs::summary(&self.folder)?;
         let known = Participants::new(summary.participants.iter().map(|one| &one.name))?;
         let find = |name: &String| Ok((known.find(name)?, name.clone()));
         names.iter().map(find).collect()
@@ -111,14 +112,14 @@ impl Runs {
         let unlisted = names.len().saturating_sub(MOST_LISTED);
         let listed = names.into_iter().take(MOST_LISTED).map(|(name, folder)| {
             let address = format!("run/{}/", encoded(&name));
-            match run::summary(&folder) {
+            match runs::summary(&folder) {
                 Ok(summary) => Listed {
                     folder: name,
                     address,
                     participants: summary.participants.len(),
-                    standing: match summary.status.as_str() {
-                        "running" if !run::is_at_work(&folder) => "interrupted".into(),
-                        status => shown(status).into_owned(),
+                    standing: match summary.status {
+                        Status::Running if !runs::is_at_work(&folder) => "interrupted".into(),
+                        status => status.to_string(),
                     },
                     name: Some(summary.name),
                 },

@@ -1,5 +1,6 @@
 //! The program as its users meet it: what it prints, how it ends.
 
+mod architecture;
 mod change;
 #[cfg(unix)]
 mod documents;

@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use fedcompetitors_federate::{
-    exchange::{Content, IncidentKind},
-    run::{About, Coordinator, Final, Told},
-};
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
+use fedcompetitors_record::{Content, Direction, IncidentKind, Metric};
+use fedcompetitors_runs::{About, Coordinator, Final, Told};
 use fedcompetitors_testing::repeat;
 
 use super::{
@@ -265,7 +263,7 @@ fn a_run_without_local_says_why_there_is_no_gain() {
     let about = About {
         name: "elsewhere".into(),
         settings: "rounds = 2\n".into(),
-        metric: "loss".into(),
+        metric: Metric { name: "loss".into(), direction: Direction::Lower },
         seed: 1,
         rounds: 2,
         policy: "optimal".into(),

@@ -1,8 +1,4 @@
-//! Estimators, trainers, guard and runs against naive twins and attacks.
+//! Trainers and the guard against naive twins and attacks.
 
-mod coordinator;
-mod estimators;
 mod exchange;
-mod images;
-mod runs;
 mod trainers;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_federate::experiment::{
+use fedcompetitors_experiments::{
     Spread,
     cifar10::{
         BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES_TRIED, paper,

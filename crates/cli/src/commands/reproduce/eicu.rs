@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path, time::Instant};
 
-use fedcompetitors_federate::experiment::{
+use fedcompetitors_experiments::{
     MethodResult, Spread,
     eicu::{EicuExperiment, EicuResults, FOLDS, paper},
     paired,

@@ -1,0 +1,345 @@
+//! Replays the ledger of a run and confirms the rule, or reports each breach.
+//!
+//! This shares nothing with the guard. It reads the plain types of a record, counts with plain
+//! sets of its own, and believes no statement of provenance: a participant carries everything
+//! that was ever delivered to it, and whatever it sends carries all of that. Who competes comes
+//! from the record only where no federation file is given.
+
+#![forbid(unsafe_code)]
+
+mod rivals;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fedcompetitors_record::{
+    Audit, Declared, EstimateHistory, Finding, Ledger, Line, ModelHistory, Origin, PlanHistory,
+    Role, Status, TrainingHistory, Uncovered,
+};
+
+use rivals::Rivals;
+
+/// An entry that was sent: by whom, what, what it is said to carry, and what it may carry.
+type Sent = (usize, String, BTreeSet<usize>, BTreeSet<usize>);
+
+/// An audit that estimates and trainings are given to, one after the other.
+#[derive(Debug)]
+pub struct Auditor<'a> {
+    origin: &'a Origin,
+    rivals: Rivals,
+    audit: Audit,
+}
+
+impl<'a> Auditor<'a> {
+    /// Begins the audit of a run. Who competes is taken from `declared`, if it is given.
+    pub fn new(origin: &'a Origin, declared: Option<&Declared>) -> Self {
+        let mut findings = Vec::new();
+        for stop in &origin.stops {
+            let training = format!("{}, seed {}", stop.method, stop.seed);
+            findings.push(Finding::Stopped { training, message: stop.message.clone() });
+        }
+        let rivals = Rivals::new(origin, declared, &mut findings);
+        let audit = Audit {
+            status: origin.status,
+            trainings: 0,
+            estimates: 0,
+            transfers: 0,
+            models: 0,
+            findings,
+            uncovered: Vec::new(),
+            references: Vec::new(),
+        };
+        Self { origin, rivals, audit }
+    }
+
+    /// Replays an estimate. Its models are discarded, so nothing of it is carried into trainings
+    /// but the benefits.
+    pub fn estimate(&mut self, estimate: &EstimateHistory) {
+        let known = Some(estimate.known);
+        let mut replay = Replay::new(&self.origin.names, &self.rivals, &estimate.title, known);
+        replay.ledger(&estimate.ledger);
+        self.audit.transfers += estimate.ledger.lines.len();
+        self.audit.estimates += 1;
+        self.audit.findings.append(&mut replay.findings);
+    }
+
+    /// Replays a training, and checks its plans and models.
+    pub fn training(&mut self, training: &TrainingHistory) {
+        let mut replay = Replay::new(&self.origin.names, &self.rivals, &training.title, None);
+        if !training.is_done && self.origin.status != Status::Running {
+            let status = self.origin.status;
+            replay.flaw(format!("it is not complete, but the run is recorded as {status}"));
+        }
+        if training.role == Role::Reference {
+            if !self.audit.references.contains(&training.method) {
+                self.audit.references.push(training.method.clone());
+            }
+        } else {
+            replay.plans(&training.usage, &training.plans);
+            replay.ledger(&training.ledger);
+            training.models.iter().for_each(|model| replay.model(model));
+            self.audit.transfers += training.ledger.lines.len();
+            self.audit.models += training.models.iter().filter(|model| is_read(model)).count();
+            self.audit.trainings += 1;
+            for uncovered in replay.uncovered(training) {
+                if !self.audit.uncovered.contains(&uncovered) {
+                    self.audit.uncovered.push(uncovered);
+                }
+            }
+        }
+        self.audit.findings.append(&mut replay.findings);
+    }
+
+    /// The result.
+    pub fn finish(mut self) -> Audit {
+        for training in &self.origin.altered {
+            let (training, what) = (training.clone(), "its record was changed after it ended");
+            self.audit.findings.push(Finding::Flaw { training, what: what.into() });
+        }
+        self.audit
+    }
+}
+
+fn is_read(model: &ModelHistory) -> bool {
+    matches!(model.file, Some((_, Ok(_))))
+}
+
+/// The replay of one training, or of one estimate.
+struct Replay<'a> {
+    names: &'a BTreeMap<usize, String>,
+    rivals: &'a Rivals,
+    title: &'a str,
+    /// All participants whose data was delivered to each participant, and itself.
+    carried: BTreeMap<usize, BTreeSet<usize>>,
+    /// From whom a participant first received data of another one.
+    from: BTreeMap<(usize, usize), usize>,
+    /// For an estimate, the last declaration that had been heard: its rounds are its own.
+    known: Option<u64>,
+    /// Receiver and owner of each breach, so that each is reported once.
+    breached: BTreeSet<(usize, usize)>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(
+        names: &'a BTreeMap<usize, String>,
+        rivals: &'a Rivals,
+        title: &'a str,
+        known: Option<u64>,
+    ) -> Self {
+        let carried = names.keys().map(|&who| (who, BTreeSet::from([who]))).collect();
+        let (from, breached, findings) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+        Self { names, rivals, title, carried, from, known, breached, findings }
+    }
+
+    fn flaw(&mut self, what: String) {
+        self.findings.push(Finding::Flaw { training: self.title.to_owned(), what });
+    }
+
+    fn name(&self, who: usize) -> String {
+        self.names.get(&who).cloned().unwrap_or_else(|| format!("nobody ({who})"))
+    }
+
+    /// Checks that the plan, and those that it replaced, keep the rule.
+    fn plans(&mut self, usage: &[(usize, usize)], plans: &[PlanHistory]) {
+        // What was declared after the last plan nothing has followed yet.
+        self.plan(usage, plans.last().map_or(u64::MAX, |plan| plan.known));
+        let numbers: BTreeMap<&str, usize> =
+            self.names.iter().map(|(&number, name)| (&**name, number)).collect();
+        for PlanHistory { round, known, usage } in plans {
+            let edges: Option<Vec<_>> = usage.as_ref().and_then(|usage| {
+                let number = |name: &String| numbers.get(name.as_str()).copied();
+                usage.iter().map(|(from, to)| Some((number(from)?, number(to)?))).collect()
+            });
+            match edges {
+                Some(edges) => self.plan(&edges, *known),
+                None => self.flaw(format!("the plan of round {round} cannot be read")),
+            }
+        }
+    }
+
+    /// Checks that a plan keeps the rule by the declarations up to one: follows its edges from
+    /// every participant as far as they go.
+    fn plan(&mut self, edges: &[(usize, usize)], known: u64) {
+        let mut helps: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        edges.iter().for_each(|&(from, to)| helps.entry(from).or_default().push(to));
+        for &start in self.names.keys() {
+            let mut reached = BTreeSet::from([start]);
+            let mut ahead = vec![start];
+            while let Some(at) = ahead.pop() {
+                for &next in helps.get(&at).into_iter().flatten() {
+                    if reached.insert(next) {
+                        ahead.push(next);
+                    }
+                }
+            }
+            if let Some(&rival) =
+                reached.iter().find(|&&who| self.rivals.were_known(start, who, known))
+            {
+                let (a, b) = (self.name(start), self.name(rival));
+                self.flaw(format!("the plan connects \"{a}\" with its competitor \"{b}\""));
+            }
+        }
+    }
+
+    /// What flows outside the ledger and joins competitors.
+    fn uncovered(&mut self, training: &TrainingHistory) -> Vec<Uncovered> {
+        let mut all = Vec::new();
+        for flow in &training.flows {
+            let Some(flow) = flow else {
+                self.flaw("the pairs that a flow connects cannot be read".into());
+                continue;
+            };
+            let pairs: Vec<_> =
+                flow.pairs.iter().map(|&(a, b)| (self.name(a), self.name(b))).collect();
+            if !pairs.is_empty() {
+                all.push(Uncovered { method: training.method.clone(), flow: flow.clone(), pairs });
+            }
+        }
+        all
+    }
+
+    /// Replays a ledger.
+    fn ledger(&mut self, ledger: &Ledger) {
+        let (count, entries) = (ledger.lines.len() as u64, ledger.entries);
+        if count != entries {
+            self.flaw(format!(
+                "the ledger has {count} entries, but had {entries} when it was last written"
+            ));
+        }
+        let mut sent: BTreeMap<u64, Sent> = BTreeMap::new();
+        let mut round = 0;
+        for (at, line) in ledger.lines.iter().enumerate() {
+            let entry = line.entry;
+            if entry != at as u64 + 1 {
+                self.flaw(format!("the ledger goes from entry {at} to entry {entry}"));
+                break;
+            }
+            if line.round < round {
+                self.flaw(format!("entry {entry} is of an earlier round than the one before"));
+            }
+            round = line.round;
+            let (Some(made_of), Some(provenance)) = (&line.made_of, &line.provenance) else {
+                self.flaw(format!("entry {entry} cannot be read"));
+                continue;
+            };
+            match (line.sender, line.receiver) {
+                (Some(sender), None) => {
+                    let Some(carried) = self.carried.get(&sender).cloned() else {
+                        self.flaw(format!("entry {entry}: the sender is not a participant"));
+                        continue;
+                    };
+                    if !provenance.contains(&sender) || !provenance.is_subset(&carried) {
+                        let name = self.name(sender);
+                        self.flaw(format!("entry {entry}: what \"{name}\" has sent is recorded as carrying data that it cannot carry, or not its own"));
+                    }
+                    sent.insert(entry, (sender, line.content.clone(), provenance.clone(), carried));
+                }
+                (None, Some(receiver)) => {
+                    self.delivery(receiver, line, (made_of, provenance), &sent);
+                }
+                _ => self.flaw(format!(
+                    "entry {entry} is not between a participant and the coordinator"
+                )),
+            }
+        }
+    }
+
+    /// Replays a delivery to a participant, which is made of earlier entries.
+    fn delivery(
+        &mut self,
+        receiver: usize,
+        line: &Line,
+        (made_of, provenance): (&[u64], &BTreeSet<usize>),
+        sent: &BTreeMap<u64, Sent>,
+    ) {
+        let Line { entry, bytes, .. } = line;
+        if made_of.is_empty() && *bytes > 0 {
+            self.flaw(format!("entry {entry} has {bytes} bytes and is made of nothing"));
+        }
+        let mut stated = BTreeSet::new();
+        for part in made_of {
+            let Some((sender, content, claimed, carried)) = sent.get(part) else {
+                self.flaw(format!(
+                    "entry {entry} is made of entry {part}, which was not sent before"
+                ));
+                continue;
+            };
+            if *content != line.content && content != "data" {
+                self.flaw(format!("entry {entry}, a {}, is made of a {content}", line.content));
+            }
+            stated.extend(claimed);
+            self.hand_over(receiver, *sender, carried, line);
+        }
+        if stated != *provenance {
+            self.flaw(format!("entry {entry} is recorded as carrying other data than its parts"));
+        }
+    }
+
+    /// Notes that something was delivered that carries these participants' data.
+    fn hand_over(&mut self, to: usize, from: usize, carried: &BTreeSet<usize>, line: &Line) {
+        for &other in carried {
+            let compete = match self.known {
+                Some(known) => self.rivals.were_known(other, to, known),
+                None => self.rivals.compete(other, to, line.round),
+            };
+            // A participant may get back what it has sent itself.
+            if from != to && compete && self.breached.insert((to, other)) {
+                let mut path = vec![to, from];
+                let mut at = from;
+                while let Some(&before) = self.from.get(&(at, other)).filter(|_| at != other) {
+                    path.push(before);
+                    at = before;
+                }
+                let path = path.into_iter().rev().map(|who| self.name(who)).collect();
+                let (training, round, entry) = (self.title.to_owned(), line.round, line.entry);
+                self.findings.push(Finding::Breach { training, round, entry, path });
+            }
+            if other != to && from != to {
+                self.from.entry((to, other)).or_insert(from);
+            }
+        }
+        self.carried.entry(to).or_default().extend(carried);
+    }
+
+    /// Checks a model against the ledger and its file.
+    fn model(&mut self, model: &ModelHistory) {
+        let ModelHistory { participant, hash, provenance, file } = model;
+        let name = self.name(*participant);
+        let Some(provenance) = provenance else {
+            self.flaw(format!("the provenance of the model of \"{name}\" cannot be read"));
+            return;
+        };
+        // What was delivered before a competition was known cannot be undone.
+        let is_rival = |&&other: &&usize| self.rivals.compete(other, *participant, 0);
+        if let Some(&rival) = provenance.iter().find(is_rival) {
+            let rival = self.name(rival);
+            self.flaw(format!(
+                "the model of \"{name}\" is recorded as carrying data of its competitor \"{rival}\""
+            ));
+        }
+        if !self.carried.get(participant).is_some_and(|carried| provenance.is_subset(carried)) {
+            self.flaw(format!(
+                "the model of \"{name}\" is recorded as carrying data that was never delivered to it"
+            ));
+        }
+        match file {
+            None => {}
+            Some((_, Err(error))) => {
+                self.flaw(format!("the model of \"{name}\" cannot be read: {error}"));
+            }
+            Some((file, Ok(found))) => {
+                let stored: BTreeSet<String> =
+                    provenance.iter().filter_map(|other| self.names.get(other).cloned()).collect();
+                let is_same = found.hash == *hash
+                    && found.stated_hash == *hash
+                    && found.participant == name
+                    && found.provenance == stored;
+                if !is_same {
+                    self.flaw(format!(
+                        "the file of the model of \"{name}\", {file}, is not the one that was trained"
+                    ));
+                }
+            }
+        }
+    }
+}

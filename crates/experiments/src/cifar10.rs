@@ -1,0 +1,482 @@
+//! The paper's experiment with small images: CIFAR-10, two classes for each of ten
+//! participants, everybody's competitors drawn by chance.
+//!
+//! - **Model.** The paper's network; the last layer is each participant's own. `FedAvg` and its
+//!   kin have one common model, and so a common last layer for all ten classes.
+//! - **Draws.** For each graph a seed of its own: the split, the start, the batches and who
+//!   competes (each pair with probability 0.2).
+//! - **Budget.** The same number of gradients of the same batches for every method, estimates
+//!   included.
+//! - **Choices.** Each method's rate is chosen by the validation data of another draw, with a part
+//!   of the budget.
+//! - **Pieces.** One training at a time, its participants in parallel. Every piece that is done is
+//!   handed to `keep`, and what `recall` knows is not done again.
+
+use std::sync::Arc;
+
+use fedcompetitors_federate::{
+    FederateError,
+    estimate::{Estimator, JointHypernetwork, Mixture},
+    exchange::{Exchange, hex},
+    train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer},
+};
+use fedcompetitors_files::{CIFAR10_CLASSES, FileError};
+use fedcompetitors_graphs::{
+    BenefitGraph, CompetingGraph, Participants, UsageGraph, random::Stream,
+};
+use fedcompetitors_learn::{
+    ClassSplit, Cnn, Images, LearnError, Learner, Model, NativeLearner, Part, Rule,
+};
+use fedcompetitors_select::Plan;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    ExperimentError, Method, Source,
+    contest::{CHOICE_SEEDS, federation, per_participant},
+};
+
+/// The methods of the table.
+pub const METHODS: [Method; 8] = Method::HOSPITALS;
+
+/// Who takes part.
+const PARTICIPANTS: usize = CIFAR10_CLASSES as usize;
+
+/// How probable it is that two compete.
+const COMPETING: f64 = 0.2;
+
+/// Samples for each gradient.
+pub const BATCH: usize = 32;
+
+/// Steps of a round.
+const LOCAL_STEPS: usize = 10;
+
+/// The seeds of the table's draws are those behind it. (Some from 901 to 933 were looked at
+/// before budget, hypernetworks and everybody's own part in mixtures were settled.)
+const BEFORE_FIRST_SEED: u64 = 940;
+
+/// The rates among which validation data chooses.
+const RATES: [f32; 3] = [0.001, 0.003, 0.0003];
+
+/// That of the joint hypernetwork which estimates.
+const ESTIMATE_RATE: f32 = 0.0003;
+
+/// How wide personal hypernetworks are. With the usual hundred, each of them has twelve million
+/// weights, which every step reads and writes with their running means; with sixteen a step takes
+/// a fifth of the time, and after as many steps validation data likes the models more.
+const HIDDEN: usize = 16;
+
+/// How many rates each method may choose among.
+pub const RATES_TRIED: usize = RATES.len();
+
+/// How much is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// About two times through the images.
+    Short,
+    /// About twenty times.
+    Full,
+}
+
+impl Budget {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Full => "full",
+        }
+    }
+
+    /// Gradients for each participant and method.
+    pub fn evaluations(self) -> usize {
+        match self {
+            Self::Short => 300,
+            Self::Full => 3000,
+        }
+    }
+
+    /// Gradients for each participant with which a rate is tried.
+    pub fn tried_evaluations(self) -> usize {
+        match self {
+            Self::Short => 150,
+            Self::Full => 750,
+        }
+    }
+
+    /// Graphs, if it is not said how many.
+    pub fn graphs(self) -> u64 {
+        match self {
+            Self::Short => 2,
+            Self::Full => 5,
+        }
+    }
+}
+
+/// The paper's figure for a method, in percent: mean and deviation.
+pub fn paper(method: Method) -> Option<(f64, f64)> {
+    match method {
+        Method::Local => Some((86.46, 4.12)),
+        Method::FedAvg => Some((52.99, 4.38)),
+        Method::FedProx => Some((51.13, 7.10)),
+        Method::Scaffold => Some((51.20, 7.09)),
+        Method::Ce => Some((87.80, 7.18)),
+        Method::Hypernetworks => Some((91.33, 4.14)),
+        Method::BestHypernetworks | Method::Mixing => None,
+    }
+}
+
+/// What to run.
+pub struct Cifar10Experiment {
+    /// The images for training and validation, and those for the test.
+    pub images: (Images, Images),
+    /// How many draws, with the seeds 941, 942, ….
+    pub graphs: u64,
+    /// Gradients for each participant and method.
+    pub evaluations: usize,
+    /// Those with which a rate is tried.
+    pub tried_evaluations: usize,
+}
+
+/// One training that is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Piece {
+    /// The mean accuracy on validation data, and on test data that of each participant. (Nobody
+    /// looks at the test where a rate is chosen.)
+    pub validation: f64,
+    /// As said.
+    pub test: Vec<f64>,
+    /// Who helps whom in its plan.
+    pub usage: Vec<(usize, usize)>,
+    /// Gradients for each participant, estimates included, and those for estimates.
+    pub gradients: (usize, usize),
+}
+
+/// Pieces that were kept, by name.
+pub struct Kept<'a> {
+    /// What is kept under a name.
+    pub recall: &'a (dyn Fn(&str) -> Option<Piece> + Sync),
+    /// Keeps a piece under its name.
+    pub keep: &'a (dyn Fn(&str, &Piece) -> Result<(), FileError> + Sync),
+}
+
+impl Draw {
+    /// The SHA-256 of which images are whose, and for what.
+    pub fn hash(&self) -> String {
+        let mut hasher = Sha256::new();
+        for rows in self.split.rows.iter().flatten() {
+            hasher.update((rows.len() as u64).to_le_bytes());
+            rows.iter().for_each(|row| hasher.update(row.to_le_bytes()));
+        }
+        hex(&hasher.finalize())
+    }
+}
+
+/// A draw: who has what, and who competes.
+#[derive(Debug, Clone)]
+pub struct Draw {
+    /// The seed.
+    pub seed: u64,
+    /// Which images are whose.
+    pub split: ClassSplit,
+    /// Who competes with whom.
+    pub competing: CompetingGraph,
+}
+
+/// What came out for a method.
+#[derive(Debug, Clone)]
+pub struct Cifar10Row {
+    /// The method.
+    pub method: Method,
+    /// The rate that it had.
+    pub rate: f32,
+    /// Its piece for each draw.
+    pub pieces: Vec<Piece>,
+}
+
+/// How far it is: what is done, of how much, in units of about the same time.
+pub type Told<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
+
+/// What a draw has once somebody needs it: the learners, with heads of their own or a common
+/// one, and the estimates.
+struct Ground<'a> {
+    draw: &'a Draw,
+    own: Vec<NativeLearner>,
+    common: Vec<NativeLearner>,
+    estimates: Vec<(Source, BenefitGraph, usize)>,
+}
+
+impl Cifar10Experiment {
+    /// What a budget pays for.
+    pub fn new(images: (Images, Images), graphs: u64, budget: Budget) -> Self {
+        let evaluations = budget.evaluations();
+        Self { images, graphs, evaluations, tried_evaluations: budget.tried_evaluations() }
+    }
+
+    /// The draws of the table.
+    ///
+    /// # Errors
+    /// If a class has too few images.
+    pub fn draws(&self) -> Result<Vec<Draw>, FederateError> {
+        (1..=self.graphs).map(|at| self.draw(BEFORE_FIRST_SEED + at)).collect()
+    }
+
+    fn draw(&self, seed: u64) -> Result<Draw, FederateError> {
+        let (training, test) = &self.images;
+        let split = ClassSplit::draw(training, test, CIFAR10_CLASSES, seed).map_err(unusable)?;
+        let participants = Participants::numbered(PARTICIPANTS);
+        let mut competing = CompetingGraph::builder(&participants);
+        let mut stream = Stream::new(seed, "competing", 0);
+        for a in 0..PARTICIPANTS {
+            for b in a + 1..PARTICIPANTS {
+                if stream.unit() < COMPETING {
+                    competing.report(a, b).expect("two different participants");
+                }
+            }
+        }
+        Ok(Draw { seed, split, competing: competing.build() })
+    }
+
+    /// Runs what is not kept yet, one piece after the other.
+    ///
+    /// # Errors
+    /// If a training diverges, with every rate or with the chosen one in the table, or if a
+    /// piece cannot be kept.
+    pub fn run(
+        &self,
+        draws: &[Draw],
+        kept: &Kept<'_>,
+        told: Told<'_>,
+    ) -> Result<Vec<Cifar10Row>, ExperimentError> {
+        let all: usize = METHODS.iter().map(|&method| weight(method)).sum();
+        let to_choose = all - weight(Method::BestHypernetworks);
+        let total =
+            to_choose * RATES_TRIED * self.tried_evaluations + all * self.evaluations * draws.len();
+        let mut work = Work { experiment: self, kept, told, done: 0, total };
+
+        let choosing = self.draw(CHOICE_SEEDS[0])?;
+        let mut ground = None;
+        let mut rows: Vec<Cifar10Row> = Vec::new();
+        for method in METHODS {
+            let chosen = rows.iter().find(|row| is_same_trainer(row.method, method));
+            let rate = match chosen {
+                Some(row) => row.rate,
+                None => work.choose(&choosing, &mut ground, method)?,
+            };
+            rows.push(Cifar10Row { method, rate, pieces: Vec::new() });
+        }
+        for draw in draws {
+            let mut ground = None;
+            for row in &mut rows {
+                let name = format!("{}-{}", draw.seed, file_name(row.method));
+                let (rate, evaluations) = (row.rate, self.evaluations);
+                let trial = Trial { name, method: row.method, rate, evaluations };
+                row.pieces.push(work.piece(draw, &mut ground, &trial)?);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn ground<'a>(&self, draw: &'a Draw) -> Result<Ground<'a>, FederateError> {
+        let (training, test) = &self.images;
+        let own = draw.split.learners(training, test, draw.seed).map_err(unusable)?;
+        let (side, channels) = training.shape();
+        let common: Arc<dyn Model> = Arc::new(Cnn::new(side, channels, PARTICIPANTS));
+        let common = own.iter().map(|one| one.with_model(Arc::clone(&common)));
+        let common = common.collect::<Result<_, _>>().map_err(unusable)?;
+        Ok(Ground { draw, own, common, estimates: Vec::new() })
+    }
+}
+
+/// A method with a rate.
+struct Trial {
+    name: String,
+    method: Method,
+    rate: f32,
+    evaluations: usize,
+}
+
+/// Work on its way.
+struct Work<'a> {
+    experiment: &'a Cifar10Experiment,
+    kept: &'a Kept<'a>,
+    told: Told<'a>,
+    done: usize,
+    total: usize,
+}
+
+impl Work<'_> {
+    /// The rate with which validation data is best.
+    fn choose<'a>(
+        &mut self,
+        draw: &'a Draw,
+        ground: &mut Option<Ground<'a>>,
+        method: Method,
+    ) -> Result<f32, ExperimentError> {
+        let (mut best, mut chosen) = (f64::NEG_INFINITY, RATES[0]);
+        for rate in RATES {
+            let name = format!("choice-{}-{rate}", file_name(method));
+            let evaluations = self.experiment.tried_evaluations;
+            let piece = self.piece(draw, ground, &Trial { name, method, rate, evaluations })?;
+            if piece.validation > best {
+                (best, chosen) = (piece.validation, rate);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// A piece, as it was kept or as it is done now.
+    fn piece<'a>(
+        &mut self,
+        draw: &'a Draw,
+        ground: &mut Option<Ground<'a>>,
+        trial: &Trial,
+    ) -> Result<Piece, ExperimentError> {
+        (self.told)(self.done, self.total, &trial.name);
+        self.done += weight(trial.method) * trial.evaluations;
+        if let Some(piece) = (self.kept.recall)(&trial.name) {
+            return Ok(piece);
+        }
+        let ground = match ground {
+            Some(ground) => ground,
+            none => none.insert(self.experiment.ground(draw)?),
+        };
+        let piece = match ground.train(trial) {
+            // What makes training diverge is no choice.
+            Err(FederateError::Participant { error: LearnError::Diverged, .. })
+                if draw.seed == CHOICE_SEEDS[0] =>
+            {
+                let validation = f64::NEG_INFINITY;
+                Piece { validation, test: Vec::new(), usage: Vec::new(), gradients: (0, 0) }
+            }
+            piece => piece?,
+        };
+        (self.kept.keep)(&trial.name, &piece)?;
+        Ok(piece)
+    }
+}
+
+impl Ground<'_> {
+    fn train(&mut self, trial: &Trial) -> Result<Piece, FederateError> {
+        let Trial { method, rate, evaluations, .. } = *trial;
+        let competing = &self.draw.competing;
+        let (benefit, spent) = self.benefit(method, evaluations)?;
+        let Plan { usage, .. } = method.plan(competing, &benefit);
+        let learners = match method {
+            Method::FedAvg | Method::FedProx | Method::Scaffold => &self.common,
+            _ => &self.own,
+        };
+        let federation = federation(competing, learners, self.draw.seed)?;
+        let rule = Rule::Adam { rate, decay: 0.0 };
+        let effort = Effort { evaluations: evaluations - spent, rule, batch: Some(BATCH) };
+        let models = trainer(method).train(&federation, &usage, effort)?;
+        let accuracy = |part: Part| {
+            let measured = learners.iter().zip(&models);
+            // There are images of every class in every part.
+            measured.map(move |(one, model)| one.metric(part, model).unwrap_or(f64::NAN))
+        };
+        Ok(Piece {
+            validation: accuracy(Part::Validation).sum::<f64>() / models.len() as f64,
+            test: accuracy(Part::Test).collect(),
+            usage: edges(&usage),
+            gradients: (per_participant(&federation) + spent, spent),
+        })
+    }
+
+    /// Who would help whom, for methods that need it, and what finding out has cost.
+    fn benefit(
+        &mut self,
+        method: Method,
+        evaluations: usize,
+    ) -> Result<(BenefitGraph, usize), FederateError> {
+        let competing = &self.draw.competing;
+        let Some(source) = method.source() else {
+            return Ok((BenefitGraph::builder(competing.participants()).build(), 0));
+        };
+        if let Some((_, benefit, spent)) = self.estimates.iter().find(|found| found.0 == source) {
+            return Ok((benefit.clone(), *spent));
+        }
+        let federation = federation(competing, &self.own, self.draw.seed)?;
+        let mut exchange = Exchange::new(competing);
+        let benefit = estimator(source, evaluations).estimate(&federation, &mut exchange)?;
+        let spent = per_participant(&federation);
+        self.estimates.push((source, benefit.clone(), spent));
+        Ok((benefit, spent))
+    }
+}
+
+/// An estimator that takes about a fifth of so many gradients, and not more than sixty: with a
+/// long training, who helps whom is known long before a fifth of it.
+fn estimator(source: Source, evaluations: usize) -> Box<dyn Estimator> {
+    let (batch, evaluations) = (Some(BATCH), evaluations.min(300));
+    match source {
+        Source::Hypernetwork => {
+            let rule = Rule::Adam { rate: ESTIMATE_RATE, decay: 0.0 };
+            let (steps, ray_steps) = (evaluations / 6, evaluations / 40);
+            Box::new(JointHypernetwork { steps, rule, ray_steps, batch, ..Default::default() })
+        }
+        Source::Mixture => {
+            let rule = Rule::Adam { rate: RATES[0], decay: 0.0 };
+            let (probe_steps, search_steps) = (evaluations / 10, evaluations / 40);
+            Box::new(Mixture { probe_steps, rule, search_steps, batch, ..Default::default() })
+        }
+    }
+}
+
+fn trainer(method: Method) -> Box<dyn Trainer> {
+    let averaging = |correction| Box::new(Averaging { local_steps: LOCAL_STEPS, correction });
+    match method {
+        Method::Local | Method::FedAvg => averaging(Correction::None),
+        Method::FedProx => averaging(Correction::Proximal { pull: 0.01 }),
+        Method::Scaffold => averaging(Correction::ControlVariates),
+        Method::Ce | Method::Hypernetworks | Method::BestHypernetworks => {
+            Box::new(Hypernetworks {
+                hidden: HIDDEN,
+                own_part: Some(OWN_PART_OF_RAYS),
+                // Its steps would go into models that most throw away.
+                trial_percent: 0,
+                ..Hypernetworks::default()
+            })
+        }
+        Method::Mixing => Box::new(Mixing {
+            local_steps: LOCAL_STEPS,
+            mixed: Mixed::Gradients,
+            own_part: Some(OWN_PART),
+            ..Mixing::default()
+        }),
+    }
+}
+
+/// Everybody's part of its own mixtures.
+const OWN_PART: f64 = 0.7;
+
+/// The owner's part of its ray to begin with. Each step draws one member by the ray, and only
+/// steps of the owner train its own head: by samples a participant with nine collaborators would
+/// train it in every tenth.
+const OWN_PART_OF_RAYS: f32 = 0.9;
+
+/// About how long a method takes, in tenths of Local's time.
+fn weight(method: Method) -> usize {
+    match method {
+        Method::Ce | Method::Hypernetworks | Method::BestHypernetworks => 26,
+        Method::Mixing => 14,
+        _ => 10,
+    }
+}
+
+/// Do two methods differ in their plans alone? Then they share a rate.
+fn is_same_trainer(one: Method, other: Method) -> bool {
+    [one, other] == [Method::Hypernetworks, Method::BestHypernetworks]
+}
+
+/// What a method is called in names of files.
+fn file_name(method: Method) -> String {
+    method.name().to_lowercase().replace(", ", "-")
+}
+
+fn edges(usage: &UsageGraph) -> Vec<(usize, usize)> {
+    usage.edges().collect()
+}
+
+fn unusable(error: LearnError) -> FederateError {
+    FederateError::Participant { participant: "everybody".to_owned(), error }
+}

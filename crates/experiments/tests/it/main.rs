@@ -1,0 +1,4 @@
+//! The experiments, and estimators on the settings of the paper.
+
+mod estimators;
+mod images;

@@ -1,0 +1,27 @@
+//! Plain types of a run, as people and auditors read it.
+//!
+//! Nothing is computed here and nothing is read from files: `federate` makes transfers and
+//! incidents, `runs` keeps and reads them, `audit` replays them, `report` puts them into words.
+//! Participants are numbers, their places in [`Summary::participants`].
+
+#![forbid(unsafe_code)]
+
+mod audit;
+mod history;
+mod named;
+mod run;
+mod summary;
+mod transfer;
+
+pub use audit::{Audit, Finding, Uncovered};
+pub use history::{
+    Competition, Declared, EstimateHistory, FoundModel, Ledger, Line, ModelHistory, Origin,
+    PlanHistory, TrainingHistory,
+};
+pub use named::UnknownName;
+pub use run::{Curve, LedgerLine, PlanStep, Record};
+pub use summary::{
+    Cell, Direction, Flow, FlowSource, IncidentLine, Method, Metric, Moved, Participant,
+    PlanFigures, Refused, Role, Status, Stop, Summary, Unfinished,
+};
+pub use transfer::{Content, Incident, IncidentKind, Transfer};

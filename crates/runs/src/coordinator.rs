@@ -1,0 +1,668 @@
+//! The coordinator's book, for a federation whose participants are elsewhere: at the other end
+//! of a network, or in another language.
+//!
+//! Whoever carries messages tells the book what has come and asks it before anything goes. It
+//! has the same guard, ledger and store as a run in one process, so the same audit reads it.
+//! What a participant may carry is everything that it was ever handed.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use fedcompetitors_files::parse_plan;
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Refusal, bits, refusals};
+use fedcompetitors_record::{Flow, FlowSource, Metric, PlanFigures, Role, Status, Stop};
+
+use super::{
+    ModelFile, RunError, Store, competing_hash,
+    models::write_model,
+    program,
+    store::{Checkpoint, Estimate, Figure, Happened, NewPlan, NewTraining, StoredModel},
+    summary,
+};
+use fedcompetitors_federate::{
+    FederateError,
+    exchange::{self, Content, Exchange, IncidentKind, Offered, Parcel, hex},
+    saved,
+};
+
+/// What a run is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// What the federation is called.
+    pub name: String,
+    /// All else that was set, as TOML: a run goes on only with the same.
+    pub settings: String,
+    /// The figure that is reported.
+    pub metric: Metric,
+    /// The seed.
+    pub seed: u64,
+    /// How many rounds it takes.
+    pub rounds: usize,
+    /// Who decides.
+    pub policy: String,
+    /// By whose estimate.
+    pub estimator: String,
+}
+
+/// A figure by a participant's own account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// Whose.
+    pub participant: usize,
+    /// On which part of its data.
+    pub split: String,
+    /// What was measured.
+    pub metric: String,
+    /// The value, where it is defined.
+    pub value: Option<f64>,
+}
+
+/// A participant's model in the end.
+#[derive(Debug)]
+pub struct Final<'a> {
+    /// Its parameters.
+    pub parameters: &'a [f32],
+    /// From whom it has learned, itself included, with the part of each.
+    pub parts: Vec<(usize, f32)>,
+    /// The entry of the ledger that it came with; nothing for somebody who was never there and
+    /// has the common start, which carries nobody's data.
+    pub entry: Option<u64>,
+}
+
+/// Where a run that goes on was.
+#[derive(Debug, Default)]
+pub struct Stand {
+    /// Rounds that are done.
+    pub round: usize,
+    /// What the caller wanted to know again.
+    pub state: Vec<u8>,
+    /// The text of its plan; nothing if there is none yet.
+    pub plan: Option<String>,
+    /// The benefits, if they were estimated.
+    pub benefit: Option<BenefitGraph>,
+    /// The last that was accepted of everybody.
+    pub kept: Vec<Parcel>,
+    /// Is it at its end?
+    pub is_complete: bool,
+}
+
+/// The book.
+#[derive(Debug)]
+pub struct Coordinator {
+    store: Store,
+    folder: PathBuf,
+    about: About,
+    competing: CompetingGraph,
+    /// The training, once there is a plan.
+    training: Option<i64>,
+    round: usize,
+    /// What the exchange remembers.
+    memory: Vec<u8>,
+    /// Whose data everybody may carry, as sets of bits.
+    carried: Vec<Vec<u64>>,
+    /// What was accepted, by its entry, until the next round.
+    parcels: Vec<Parcel>,
+    happened: Happened,
+    /// What the training had at the door, while there is an estimate.
+    aside: Option<Aside>,
+    since: Instant,
+}
+
+impl Coordinator {
+    /// Begins a run in a folder that has none. Of everybody: where its data is, in words, and
+    /// how many samples it has.
+    ///
+    /// # Errors
+    /// If there is a run, or the folder cannot be written to.
+    pub fn begin(
+        folder: &Path,
+        about: About,
+        competing: CompetingGraph,
+        sources: &[(String, usize)],
+    ) -> Result<Self, RunError> {
+        let mut store = Store::open(folder)?;
+        if store.said("federation")?.is_some() {
+            return Err(RunError::Exists { folder: folder.to_owned() });
+        }
+        let sources: Vec<_> = sources
+            .iter()
+            .map(|(source, samples)| (source.clone(), String::new(), *samples))
+            .collect();
+        store.begin(
+            &[
+                ("federation", &about.settings),
+                ("name", &about.name),
+                ("faults", ""),
+                ("benefits", ""),
+                ("competing", &competing_hash(&competing)),
+                ("metric", &about.metric.name),
+                ("direction", about.metric.direction.name()),
+                ("program", &program()),
+                ("status", Status::Running.name()),
+            ],
+            &competing,
+            &sources,
+        )?;
+        Ok(Self::new(store, folder, about, competing))
+    }
+
+    fn new(store: Store, folder: &Path, about: About, competing: CompetingGraph) -> Self {
+        let memory = Exchange::new(&competing).save();
+        Self {
+            store,
+            folder: folder.to_owned(),
+            about,
+            training: None,
+            round: 0,
+            memory,
+            carried: own(&competing),
+            competing,
+            parcels: Vec::new(),
+            happened: Happened::default(),
+            aside: None,
+            since: Instant::now(),
+        }
+    }
+
+    /// Goes on with the run in a folder; nothing, if there is none.
+    ///
+    /// # Errors
+    /// If it is another one, or was changed.
+    pub fn resume(folder: &Path, about: About) -> Result<Option<(Self, Stand)>, RunError> {
+        let store = Store::open(folder)?;
+        let Some(settings) = store.said("federation")? else {
+            return Ok(None);
+        };
+        if settings != about.settings {
+            let what = "other settings or participants".into();
+            return Err(RunError::Differs { folder: folder.to_owned(), what });
+        }
+        let (then, now) = (store.said("program")?.unwrap_or_default(), program());
+        if then != now {
+            return Err(RunError::Version { folder: folder.to_owned(), then, now });
+        }
+        let competing = store.who_competes()?;
+        let is_complete = summary::status(&store)? != Status::Running;
+        let benefit = store.last_estimate(competing.participants(), about.seed)?;
+        let mut stand = Stand {
+            is_complete,
+            benefit: benefit.map(|estimate| estimate.benefit),
+            ..Stand::default()
+        };
+        let mut all = Self::new(store, folder, about, competing);
+        let training = all.store.training(all.about.seed, &all.method())?;
+        if training.as_ref().is_some_and(|training| training.gradients.is_some()) {
+            if !is_complete {
+                // It was killed on its last step: all is done but to say so.
+                all.complete()?;
+                stand.is_complete = true;
+            }
+            return Ok(Some((all, stand)));
+        }
+        all.store.tidy(training.as_ref().map(|training| training.id))?;
+        if let Some(training) = training {
+            all.training = Some(training.id);
+            stand.plan = all.store.last_plan(training.id)?;
+            if let Some(checkpoint) = all.store.checkpoint(training.id)? {
+                (all.memory, all.carried) = saved::read(&checkpoint.exchange)?;
+                all.round = checkpoint.round;
+                (stand.round, stand.state) = (checkpoint.round, checkpoint.state);
+            }
+            stand.kept = all.store.kept(training.id)?;
+            all.parcels = all.store.receipts(training.id)?;
+        }
+        if !is_complete {
+            all.store.go_on()?;
+        }
+        Ok(Some((all, stand)))
+    }
+
+    /// What the training is called.
+    fn method(&self) -> String {
+        format!("{}+mixing", self.about.policy)
+    }
+
+    /// Who competes, as far as it was declared.
+    pub fn competing(&self) -> &CompetingGraph {
+        &self.competing
+    }
+
+    /// Whose data a participant may carry.
+    pub fn carries(&self, participant: usize) -> impl Iterator<Item = usize> {
+        bits::ones(&self.carried[participant])
+    }
+
+    /// Begins a round, counted from 1.
+    pub fn begin_round(&mut self, round: usize) {
+        self.round = round;
+    }
+
+    /// Lets something pass the door.
+    fn exchange<T>(
+        &mut self,
+        work: impl FnOnce(&mut Exchange<'_>, &[Vec<u64>], &[Parcel]) -> Result<T, FederateError>,
+    ) -> Result<T, RunError> {
+        let mut exchange = Exchange::recorded(&self.competing, None);
+        exchange.recall(&self.memory)?;
+        exchange.begin(self.round);
+        let result = work(&mut exchange, &self.carried, &self.parcels);
+        let (transfers, incidents) = exchange.drain();
+        self.memory = exchange.save();
+        self.happened.transfers.extend(transfers);
+        self.happened.incidents.extend(incidents);
+        match result {
+            Err(error @ FederateError::Guard { .. }) => Err(self.stopped(error)?),
+            result => Ok(result?),
+        }
+    }
+
+    /// The guard has stopped it: the record says so.
+    fn stopped(&mut self, error: FederateError) -> Result<RunError, RunError> {
+        let (seed, round, message) = (self.about.seed, self.round, error.to_string());
+        let happened = std::mem::take(&mut self.happened);
+        if self.training.is_some() && self.aside.is_none() {
+            self.store.stop(&Stop { seed, method: self.method(), round, message }, &happened)?;
+        } else {
+            let label = self.aside.as_ref().map_or(&self.about.estimator, |aside| &aside.label);
+            self.store.stop_estimate(seed, label, (round, &message), &happened.transfers)?;
+        }
+        Ok(error.into())
+    }
+
+    /// Notes that somebody was missing, or that what it sent cannot be read.
+    ///
+    /// # Errors
+    /// If the memory of the exchange was changed.
+    pub fn incident(&mut self, participant: usize, kind: IncidentKind) -> Result<(), RunError> {
+        self.exchange(|exchange, _, _| {
+            exchange.incident(participant, kind);
+            Ok(())
+        })
+    }
+
+    /// Takes what participants send, each at its index with what the coordinator last knew of
+    /// it, so many numbers from each. Gives the entries of what was accepted.
+    ///
+    /// # Errors
+    /// If the memory of the exchange was changed.
+    pub fn collect(
+        &mut self,
+        content: Content,
+        length: usize,
+        offers: &[Option<(&[f32], &[f32])>],
+    ) -> Result<Vec<Option<u64>>, RunError> {
+        let receipts = self.exchange(|exchange, carried, _| {
+            let offers: Vec<_> = offers
+                .iter()
+                .zip(carried)
+                .map(|(offer, carried)| {
+                    offer.map(|(values, before)| Offered { values, before, carried })
+                })
+                .collect();
+            Ok(exchange.take(content, length, &offers))
+        })?;
+        let entries = receipts.iter().map(|receipt| receipt.as_ref().map(Parcel::entry)).collect();
+        self.parcels.extend(receipts.into_iter().flatten());
+        Ok(entries)
+    }
+
+    /// Hands a participant what was made of these entries; says whose data it carries.
+    ///
+    /// # Errors
+    /// If it carries data of a competitor: then it must not go. If it is made of what nobody
+    /// has sent.
+    pub fn deliver(
+        &mut self,
+        to: usize,
+        content: Content,
+        values: &[f32],
+        made_of: &[u64],
+    ) -> Result<Vec<usize>, RunError> {
+        let carried = self.exchange(|exchange, _, parcels| {
+            let find = |entry: &u64| parcels.iter().find(|parcel| parcel.entry() == *entry);
+            let made_of: Option<Vec<Parcel>> =
+                made_of.iter().map(|entry| find(entry).cloned()).collect();
+            exchange.deliver(to, content, values, &made_of.ok_or(FederateError::Checkpoint)?)
+        })?;
+        bits::union(&mut self.carried[to], &carried);
+        Ok(bits::ones(&carried).collect())
+    }
+
+    /// Begins an estimate, which has a ledger of its own: everybody carries its own data and
+    /// nothing else, as everybody trains a new model alone. A training that is on its way is
+    /// set aside.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin_estimate(&mut self, label: &str) -> Result<(), RunError> {
+        self.store.set_aside(self.about.seed, label)?;
+        let fresh = Exchange::new(&self.competing).save();
+        self.aside = Some(Aside {
+            label: label.to_owned(),
+            memory: std::mem::replace(&mut self.memory, fresh),
+            carried: std::mem::replace(&mut self.carried, own(&self.competing)),
+            parcels: std::mem::take(&mut self.parcels),
+            happened: std::mem::take(&mut self.happened),
+        });
+        Ok(())
+    }
+
+    /// Keeps what has moved in the estimate so far. To be called before anything goes to a
+    /// participant, so that nothing is on its way that the ledger does not know.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep_estimate(&mut self) -> Result<(), RunError> {
+        let Some(Aside { label, .. }) = &self.aside else {
+            return Ok(());
+        };
+        self.store.keep_estimate(self.about.seed, label, &self.happened.transfers)
+    }
+
+    /// Breaks the estimate off: what it has shown stays on record, and nothing is found.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn break_off_estimate(&mut self) -> Result<(), RunError> {
+        self.keep_estimate()?;
+        if let Some(Aside { memory, carried, parcels, happened, .. }) = self.aside.take() {
+            (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
+            self.happened = happened;
+        }
+        Ok(())
+    }
+
+    /// Ends the estimate, which was made before a round of the training: its models are thrown
+    /// away, its benefits kept.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn end_estimate(
+        &mut self,
+        benefit: &BenefitGraph,
+        gradients: u64,
+        before: usize,
+    ) -> Result<(), RunError> {
+        let Some(Aside { label, memory, carried, parcels, happened }) = self.aside.take() else {
+            return Err(FederateError::Checkpoint.into());
+        };
+        (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
+        // Who was missing then is missing in the rounds that follow, which say so.
+        let Happened { transfers, .. } = std::mem::replace(&mut self.happened, happened);
+        let estimate = Estimate { benefit: benefit.clone(), gradients, before };
+        self.round = before.saturating_sub(1);
+        self.store.add_estimate(self.about.seed, &label, &estimate, &transfers)
+    }
+
+    /// Follows a plan from the next round on: the text of its file and of its certificate, and
+    /// why there is a new one.
+    ///
+    /// # Errors
+    /// If that is no plan for these participants, or cannot be written.
+    pub fn follow(
+        &mut self,
+        (plan, certificate, why): (&str, &str, &str),
+        benefit: &BenefitGraph,
+        explain: &dyn Fn(&CompetingGraph, &Refusal) -> String,
+    ) -> Result<(), RunError> {
+        let stated = parse_plan(&self.folder.join("plan"), plan)?;
+        if stated.participants() != self.competing.participants() {
+            let what = "a plan for other participants".into();
+            return Err(RunError::Differs { folder: self.folder.clone(), what });
+        }
+        let refused = refusals(&self.competing, benefit, &stated.usage, None);
+        let new = NewTraining {
+            seed: self.about.seed,
+            method: self.method(),
+            role: Role::Own,
+            policy: self.about.policy.clone(),
+            trainer: "mixing".into(),
+            estimator: Some(self.about.estimator.clone()),
+            rounds: self.about.rounds,
+            certificate: certificate.to_owned(),
+            plan: Some(PlanFigures {
+                welfare: stated.welfare,
+                upper_bound: stated.upper_bound,
+                note: None,
+            }),
+            usage: stated.usage.edges().collect(),
+            refusals: refused
+                .map(|refusal| (refusal.from, refusal.to, explain(&self.competing, &refusal)))
+                .collect(),
+            flows: FLOWS
+                .map(|(source, what)| Flow { source, statement: what.into(), pairs: Vec::new() })
+                .to_vec(),
+        };
+        let id = match self.training {
+            Some(id) => id,
+            None => self.store.begin_training(&new)?,
+        };
+        self.training = Some(id);
+        self.store.add_plan(id, NewPlan { round: self.round + 1, plan, why }, &new)
+    }
+
+    /// Knows more competitions, by which everything is judged from this round on.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn declare(&mut self, competing: CompetingGraph, since: usize) -> Result<(), RunError> {
+        self.store.declare(&competing, since)?;
+        self.competing = competing;
+        Ok(())
+    }
+
+    /// Somebody was heard of who had not been there.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn found(
+        &mut self,
+        participant: usize,
+        source: &str,
+        samples: usize,
+    ) -> Result<(), RunError> {
+        self.store.found(participant, source, samples)
+    }
+
+    /// Keeps what has happened: from here a run goes on that is interrupted. To be called
+    /// before anything goes to a participant, so that nothing is on its way that the ledger
+    /// does not know.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&mut self, state: Vec<u8>) -> Result<(), RunError> {
+        let Some(training) = self.training else {
+            return Ok(());
+        };
+        let happened = std::mem::take(&mut self.happened);
+        let exchange = saved::write(&(&self.memory, &self.carried));
+        let checkpoint = Checkpoint { round: self.round, gradients: 0, state, exchange };
+        let seconds = self.since.elapsed().as_secs_f64();
+        self.since = Instant::now();
+        self.store.add_rounds(training, &happened, &checkpoint, seconds)
+    }
+
+    /// Keeps the last that was accepted of some participants: entries with their numbers. What
+    /// is older is forgotten, but for the last each time of what carries fewer's data. To be called behind [`Coordinator::keep`], as the ledger's hashes
+    /// tell whether the numbers are still the same.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep_models(&mut self, all: &[(u64, &[f32])]) -> Result<(), RunError> {
+        let Some(training) = self.training else {
+            return Ok(());
+        };
+        let find = |entry: u64| self.parcels.iter().find(move |parcel| parcel.entry() == entry);
+        let all: Vec<(&Parcel, &[f32])> =
+            all.iter().filter_map(|(entry, values)| Some((find(*entry)?, *values))).collect();
+        self.store.keep(training, &all)?;
+        self.parcels = self.store.receipts(training)?;
+        Ok(())
+    }
+
+    /// The last that was kept of a participant and carries no data of these others: its entry,
+    /// its round and its numbers.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn last_without(
+        &self,
+        participant: usize,
+        others: &[usize],
+    ) -> Result<Option<(u64, usize, Vec<f32>)>, RunError> {
+        let Some(training) = self.training else {
+            return Ok(None);
+        };
+        let Some(found) = self.store.last_without(training, participant, others)? else {
+            return Ok(None);
+        };
+        let round = self.store.round_of(training, found.entry())?;
+        Ok(round.map(|round| (found.entry(), round, found.values)))
+    }
+
+    /// The round in which a participant was first handed what carries another one's data, as
+    /// far as that was kept.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn carries_since(
+        &self,
+        participant: usize,
+        other: usize,
+    ) -> Result<Option<usize>, RunError> {
+        match self.training {
+            Some(training) => self.store.carries_since(training, participant, other),
+            None => Ok(None),
+        }
+    }
+
+    /// The figures of a resumed run's rounds so far, each with its round.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn told(&self) -> Result<Vec<(usize, Told)>, RunError> {
+        self.store.rows(
+            "SELECT round, participant, split, metric, value FROM metrics WHERE training = ?
+             ORDER BY round, participant, split, metric",
+            [self.training],
+            |row| {
+                let (participant, split) = (row.get(1)?, row.get(2)?);
+                let (metric, value) = (row.get(3)?, row.get(4)?);
+                Ok((row.get(0)?, Told { participant, split, metric, value }))
+            },
+        )
+    }
+
+    /// Whose data something carries that was accepted and is kept.
+    ///
+    /// # Errors
+    /// If nobody has sent it.
+    pub fn provenance(&self, entry: u64) -> Result<Vec<usize>, RunError> {
+        let parcel = self.parcels.iter().find(|parcel| parcel.entry() == entry);
+        let parcel = parcel.ok_or(FederateError::Checkpoint)?;
+        Ok(bits::ones(parcel.carried()).collect())
+    }
+
+    /// Notes figures of this round.
+    pub fn tell(&mut self, told: Vec<Told>) {
+        let round = self.round;
+        self.happened.figures.extend(told.into_iter().map(|one| Figure {
+            participant: one.participant,
+            round,
+            split: one.split.into(),
+            metric: one.metric.into(),
+            value: one.value,
+        }));
+    }
+
+    /// Ends the run: everybody's model gets its file, with tensors of these names and shapes.
+    /// Says whether there were incidents.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(
+        &mut self,
+        models: &[Final<'_>],
+        tensors: &[(String, Vec<usize>)],
+        told: Vec<Told>,
+        gradients: u64,
+    ) -> Result<bool, RunError> {
+        let Some(training) = self.training else {
+            return Err(FederateError::Checkpoint.into());
+        };
+        self.tell(told);
+        let mut stored = Vec::with_capacity(models.len());
+        for (participant, model) in models.iter().enumerate() {
+            let Final { parameters, parts, entry } = model;
+            let provenance = entry.map(|entry| self.provenance(entry)).transpose()?;
+            let provenance = provenance.unwrap_or_default();
+            let hash = hex(&exchange::hash(parameters));
+            let name = |who: usize| self.competing.participants().name(who).to_owned();
+            let about = ModelFile {
+                federation: self.about.name.clone(),
+                participant: name(participant),
+                method: self.method(),
+                seed: self.about.seed,
+                features: Vec::new(),
+                scales: None,
+                fills: None,
+                classes: Vec::new(),
+                provenance: provenance.iter().map(|&who| name(who)).collect(),
+                learned_from: parts.iter().map(|&(who, part)| (name(who), part)).collect(),
+                hash: hash.clone(),
+                tensors: tensors.iter().map(|(name, _)| name.clone()).collect(),
+            };
+            let file = write_model(&self.folder, participant, &about, tensors, parameters)?;
+            let (file, parts) = (Some(file), parts.clone());
+            stored.push(StoredModel { file, hash, provenance, parts });
+        }
+        let happened = std::mem::take(&mut self.happened);
+        let seconds = self.since.elapsed().as_secs_f64();
+        self.store.end_training(training, &happened, gradients, &stored, seconds)?;
+        self.complete()
+    }
+
+    /// The training has ended, and with it the run. Says whether there were incidents.
+    fn complete(&mut self) -> Result<bool, RunError> {
+        let incidents =
+            self.store.rows("SELECT count(*) FROM incidents", [], |row| row.get::<_, u64>(0))?;
+        let had_incidents = incidents.first() != Some(&0);
+        let status = if had_incidents { Status::WithIncidents } else { Status::Complete };
+        self.store.finish(status)?;
+        self.store.tidy(None)?;
+        Ok(had_incidents)
+    }
+}
+
+/// What a training had at the door when it was set aside.
+#[derive(Debug)]
+struct Aside {
+    /// What the estimate is called.
+    label: String,
+    memory: Vec<u8>,
+    carried: Vec<Vec<u64>>,
+    parcels: Vec<Parcel>,
+    happened: Happened,
+}
+
+/// What flows by design.
+const FLOWS: [(FlowSource, &str); 2] = [
+    (
+        FlowSource::Estimator,
+        "mixture: each participant trains a model alone and sends it to the coordinator, which shows each participant mixtures with models of those it does not compete with, over one hop, and discards them; all of that is in the ledger of the estimate",
+    ),
+    (FlowSource::Trainer, "mixing: everything that flows in training is in the ledger"),
+];
+
+/// Everybody carries its own data.
+fn own(competing: &CompetingGraph) -> Vec<Vec<u64>> {
+    let count = competing.participants().len();
+    let of = |participant| {
+        let mut carried = vec![0; competing.competitors(participant).len()];
+        bits::insert(&mut carried, participant);
+        carried
+    };
+    (0..count).map(of).collect()
+}

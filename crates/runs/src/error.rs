@@ -1,0 +1,179 @@
+//! Why a run cannot go on.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use fedcompetitors_files::{FileError, Problem};
+use fedcompetitors_graphs::shown;
+
+use fedcompetitors_federate::FederateError;
+
+/// Why a run cannot begin, go on, or be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A file cannot be used.
+    #[error(transparent)]
+    File(Box<FileError>),
+    /// A participant's data file is out of reach.
+    #[error("participant \"{}\": {} cannot be read: {error}", shown(.participant), shown(&.path.display().to_string()))]
+    DataFile {
+        /// Whose.
+        participant: String,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Participants cannot learn.
+    #[error("{}{error}", of(.training.as_deref()))]
+    Learning {
+        /// In which training: method and seed.
+        training: Option<String>,
+        /// Why.
+        error: FederateError,
+    },
+    /// Two participants' files have different columns.
+    #[error("participant \"{}\" has a column \"{}\" that \"{}\" does not have", shown(.with), shown(.column), shown(.without))]
+    Columns {
+        /// Who has it.
+        with: String,
+        /// Who does not.
+        without: String,
+        /// The column.
+        column: String,
+    },
+    /// The database cannot be read or written.
+    #[error("{}: {error}", shown(&.path.display().to_string()))]
+    Store {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: Box<rusqlite::Error>,
+    },
+    /// The database or something that it speaks of is not as it was written.
+    #[error("{}: {}", shown(&.path.display().to_string()), shown(.what))]
+    Damaged {
+        /// What is damaged.
+        path: PathBuf,
+        /// How.
+        what: String,
+    },
+    /// Somebody else is at work there.
+    #[error("another run is at work in {}", shown(&.folder.display().to_string()))]
+    Busy {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// There is a run already.
+    #[error("{} already contains a run", shown(&.folder.display().to_string()))]
+    Exists {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// There is none.
+    #[error("{} contains no run", shown(&.folder.display().to_string()))]
+    NoRun {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// What is to be gone on with has changed.
+    #[error("the run in {} was started with {what}", shown(&.folder.display().to_string()))]
+    Differs {
+        /// Where.
+        folder: PathBuf,
+        /// With what else.
+        what: String,
+    },
+    /// What is to be gone on with was begun by another version of the program.
+    #[error("the run in {} was started by {}, but this is {now}", shown(&.folder.display().to_string()), shown(.then))]
+    Version {
+        /// Where.
+        folder: PathBuf,
+        /// By which.
+        then: String,
+        /// Which one this is.
+        now: String,
+    },
+}
+
+const MAKE_SPACE: &str =
+    "free some space and continue with --resume; nothing that was saved is lost";
+
+/// Could a file not be written because the disk is full?
+fn is_full(error: &FileError) -> bool {
+    matches!(&error.problem, Problem::Unwritable(error) if error.kind() == io::ErrorKind::StorageFull)
+}
+
+fn of(training: Option<&str>) -> String {
+    training.map(|training| format!("{training}: ")).unwrap_or_default()
+}
+
+impl RunError {
+    pub(crate) fn unwritable(path: &Path, error: io::Error) -> Self {
+        let problem = Problem::Unwritable(error);
+        Self::File(Box::new(FileError { path: path.to_owned(), line: None, problem }))
+    }
+
+    /// What is wrong with a record, without its path, for whoever knows which one it is.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Damaged { what, .. } => what.clone(),
+            Self::Store { error, .. } => error.to_string(),
+            error => error.to_string(),
+        }
+    }
+
+    /// What can be done about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::File(error) if is_full(error) => MAKE_SPACE.into(),
+            Self::File(error) => error.hint(),
+            Self::DataFile { .. } => {
+                "data files are expected next to the federation file, or in the folder given with --data"
+                    .into()
+            }
+            Self::Learning { error, .. } => error.hint().into(),
+            Self::Columns { .. } => {
+                "list the common columns in `features`, or the others in `ignore`"
+                    .into()
+            }
+            Self::Store { error, .. } => match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DiskFull) => MAKE_SPACE.into(),
+                _ => "check that the folder is writable and has space left, then continue with --resume"
+                    .into(),
+            },
+            Self::Damaged { .. } => {
+                "restore the folder from a backup, or start a new run in another folder".into()
+            }
+            Self::Busy { .. } => "wait for it, or choose another folder with --out".into(),
+            Self::Exists { .. } => {
+                "continue it with --resume, or choose another folder with --out".into()
+            }
+            Self::NoRun { .. } => {
+                "give a folder that `fedcompetitors run` has written".into()
+            }
+            Self::Differs { .. } => {
+                "restore the original input, or choose another folder with --out".into()
+            }
+            Self::Version { .. } => {
+                "continue with that version, or choose another folder with --out"
+                    .into()
+            }
+        }
+    }
+}
+
+impl From<FileError> for RunError {
+    fn from(error: FileError) -> Self {
+        Self::File(Box::new(error))
+    }
+}
+
+impl From<FederateError> for RunError {
+    fn from(error: FederateError) -> Self {
+        Self::Learning { training: None, error }
+    }
+}

@@ -1,0 +1,187 @@
+//! Who would help whom, in the store of a run, with the ledger of finding out.
+
+use fedcompetitors_graphs::{BenefitGraph, Participants};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{LAST_HEARD, Store, trainings::enter};
+use fedcompetitors_record::Transfer;
+
+use crate::RunError;
+
+/// Benefits that an estimator has found.
+#[derive(Debug, Clone)]
+pub struct Estimate {
+    /// Who would help whom.
+    pub benefit: BenefitGraph,
+    /// The gradients that each participant took.
+    pub gradients: u64,
+    /// The first round of a training that knew of it.
+    pub before: usize,
+}
+
+/// What an estimate is called where trainings are called by their method.
+pub fn title(estimator: &str) -> String {
+    format!("{estimator} estimate")
+}
+
+impl Store {
+    /// What an estimator has found with a seed.
+    pub fn estimate(
+        &self,
+        participants: &Participants,
+        seed: u64,
+        estimator: &str,
+    ) -> Result<Option<Estimate>, RunError> {
+        let found: Option<(u64, usize)> = self
+            .connection
+            .query_row(
+                "SELECT gradients, before FROM estimates
+                 WHERE seed = ? AND estimator = ? AND gradients IS NOT NULL",
+                params![seed, estimator],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()
+            .map_err(|error| self.stored(error))?;
+        let Some((gradients, before)) = found else {
+            return Ok(None);
+        };
+        let mut benefit = BenefitGraph::builder(participants);
+        let edges: Vec<(usize, usize, f64)> = self.rows(
+            "SELECT helper, helped, benefit FROM benefits WHERE seed = ? AND estimator = ?",
+            params![seed, estimator],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        for (from, to, value) in edges {
+            benefit.add(from, to, value).map_err(|error| self.damaged(error.to_string()))?;
+        }
+        Ok(Some(Estimate { benefit: benefit.build(), gradients, before }))
+    }
+
+    /// What was found last with a seed, where it was asked for more than once.
+    pub fn last_estimate(
+        &self,
+        participants: &Participants,
+        seed: u64,
+    ) -> Result<Option<Estimate>, RunError> {
+        let last: Vec<String> = self.rows(
+            "SELECT estimator FROM estimates WHERE seed = ? AND gradients IS NOT NULL
+             ORDER BY before DESC, id DESC LIMIT 1",
+            [seed],
+            |row| row.get(0),
+        )?;
+        match last.first() {
+            Some(estimator) => self.estimate(participants, seed, estimator),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps what an estimator has found, and what moved for that.
+    pub fn add_estimate(
+        &mut self,
+        seed: u64,
+        estimator: &str,
+        Estimate { benefit, gradients, before }: &Estimate,
+        transfers: &[Transfer],
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            begin(transaction, seed, estimator, Some(*gradients), transfers)?;
+            transaction.execute(
+                "UPDATE estimates SET before = ? WHERE seed = ? AND estimator = ?",
+                params![before, seed, estimator],
+            )?;
+            transaction.execute(
+                "DELETE FROM stops WHERE seed = ? AND method = ?",
+                params![seed, title(estimator)],
+            )?;
+            let mut insert = transaction.prepare("INSERT INTO benefits VALUES (?, ?, ?, ?, ?)")?;
+            for to in 0..benefit.participants().len() {
+                for (from, value) in benefit.helpers(to) {
+                    insert.execute(params![seed, estimator, from, to, value])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// What an earlier estimate of this name has shown stays on record, under another one.
+    pub fn set_aside(&mut self, seed: u64, estimator: &str) -> Result<(), RunError> {
+        self.change(|transaction| {
+            for table in ["benefits", "estimates"] {
+                transaction.execute(
+                    &format!(
+                        "UPDATE {table} SET estimator = ?2 || ', earlier ' ||
+                             (SELECT id FROM estimates WHERE seed = ?1 AND estimator = ?2)
+                         WHERE seed = ?1 AND estimator = ?2"
+                    ),
+                    params![seed, estimator],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps what has moved in an estimate that is not finished.
+    pub fn keep_estimate(
+        &mut self,
+        seed: u64,
+        estimator: &str,
+        transfers: &[Transfer],
+    ) -> Result<(), RunError> {
+        self.change(|transaction| begin(transaction, seed, estimator, None, transfers))
+    }
+
+    /// Says that the guard has stopped an estimate, and keeps what had moved until then.
+    pub fn stop_estimate(
+        &mut self,
+        seed: u64,
+        estimator: &str,
+        (round, message): (usize, &str),
+        transfers: &[Transfer],
+    ) -> Result<(), RunError> {
+        self.change(|transaction| {
+            begin(transaction, seed, estimator, None, transfers)?;
+            transaction.execute(
+                "INSERT OR REPLACE INTO stops VALUES (?, ?, ?, ?)",
+                params![seed, title(estimator), round, message],
+            )
+        })?;
+        Ok(())
+    }
+}
+
+/// Begins an estimate anew: what is kept of one that was stopped, or is not finished, makes room.
+fn begin(
+    transaction: &Transaction<'_>,
+    seed: u64,
+    estimator: &str,
+    gradients: Option<u64>,
+    transfers: &[Transfer],
+) -> rusqlite::Result<()> {
+    // What was known when it began.
+    let known: u64 = transaction.query_row(
+        &format!(
+            "SELECT ifnull((SELECT known FROM estimates WHERE seed = ? AND estimator = ?),
+                           {LAST_HEARD})"
+        ),
+        params![seed, estimator],
+        |row| row.get(0),
+    )?;
+    transaction.execute(
+        "DELETE FROM estimate_ledger WHERE estimate =
+             (SELECT id FROM estimates WHERE seed = ? AND estimator = ?)",
+        params![seed, estimator],
+    )?;
+    for table in ["benefits", "estimates"] {
+        transaction.execute(
+            &format!("DELETE FROM {table} WHERE seed = ? AND estimator = ?"),
+            params![seed, estimator],
+        )?;
+    }
+    transaction.execute(
+        "INSERT INTO estimates (seed, estimator, gradients, entries, known)
+         VALUES (?, ?, ?, ?, ?)",
+        params![seed, estimator, gradients, transfers.len(), known],
+    )?;
+    let id = transaction.last_insert_rowid();
+    enter(transaction, "estimate_ledger", id, transfers)
+}

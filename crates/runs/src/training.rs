@@ -1,0 +1,385 @@
+//! One training of a run: a method with a seed, from its plan to its models.
+
+use std::time::Instant;
+
+use fedcompetitors_files::{
+    federation::{Method, PolicyName, TrainerName, written},
+    write_certificate,
+};
+use fedcompetitors_graphs::{
+    BenefitGraph, Certificate, CompetingGraph, Participants, UsageGraph, bits::ones, refusals,
+};
+use fedcompetitors_learn::{Learner, Part};
+use fedcompetitors_record::{PlanFigures, Role, Stop};
+use fedcompetitors_select::Plan;
+use rayon::prelude::*;
+
+use super::{
+    Learning, Options, Prepared, RunError, Store, methods, models,
+    store::{Checkpoint, Estimate, Figure, Happened, NewTraining, StoredModel},
+};
+use fedcompetitors_federate::{
+    FederateError, Federation,
+    exchange::{self, Exchange, hex},
+    train::{Averaging, Correction, Kept, Trainer, Training},
+};
+
+/// Rounds after which figures are kept: not more of them than anybody looks at.
+const MOST_LOOKS: usize = 100;
+
+/// What all trainings of a seed have in common.
+pub struct Session<'a> {
+    pub prepared: &'a Prepared,
+    pub learners: &'a [Learning],
+    pub seed: u64,
+    pub options: &'a Options<'a>,
+    /// Is told how many rounds of how many are done, and what is being done.
+    pub tell: &'a dyn Fn((usize, usize), &str),
+}
+
+/// A training that is ready to go.
+struct Ready<'a> {
+    id: i64,
+    name: String,
+    trainer: &'a dyn Trainer,
+    federation: &'a Federation<'a>,
+    /// Gradients that the estimate has cost each participant.
+    spent: u64,
+    /// Is there one model for all, whoever competes?
+    is_pooled: bool,
+}
+
+impl Session<'_> {
+    /// Trains a method to its end, from wherever it was.
+    pub fn train(&self, store: &mut Store, method: Method) -> Result<(), RunError> {
+        let name = method.name();
+        let stored = store.training(self.seed, &name)?;
+        if stored.as_ref().is_some_and(|training| training.gradients.is_some()) {
+            return Ok(());
+        }
+        let stored = stored.map(|training| training.id);
+        match method {
+            Method::Pooled => self.train_pooled(store, stored),
+            Method::Planned(policy, trainer) => self.train_planned(store, stored, policy, trainer),
+        }
+    }
+
+    fn train_planned(
+        &self,
+        store: &mut Store,
+        stored: Option<i64>,
+        policy: PolicyName,
+        trainer_name: TrainerName,
+    ) -> Result<(), RunError> {
+        let (prepared, settings) = (self.prepared, self.prepared.settings());
+        let method = Method::Planned(policy, trainer_name);
+        let name = method.name();
+        let (benefit, spent) = self.benefits(store, methods::needs_benefits(policy))?;
+        let budget = self.budget(store)?;
+        if spent as usize >= budget {
+            let needed = spent as usize;
+            return Err(FederateError::Budget { needed, budget }.into());
+        }
+        let effort = methods::effort(settings, budget - spent as usize);
+        let trainer = methods::trainer(trainer_name, settings, &benefit);
+        let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
+        let federation = Federation::new(prepared.competing(), learners, self.seed)?;
+        let (usage, plan) = if let Some(id) = stored {
+            (stored_usage(store, prepared.participants(), id)?, None)
+        } else {
+            (self.tell)((0, 0), &format!("{name}: who may learn from whom"));
+            let objective = settings.selection.objective;
+            let plan = methods::plan(policy, objective, prepared.competing(), &benefit);
+            let Plan { usage, welfare, upper_bound, note, .. } = plan;
+            let note = note.map(str::to_owned);
+            (usage, Some(PlanFigures { welfare, upper_bound, note }))
+        };
+        let training = trainer.begin(&federation, &usage, effort);
+        let id = if let Some(id) = stored {
+            id
+        } else {
+            let refused = refusals(prepared.competing(), &benefit, &usage, None);
+            let estimator = settings.benefit.estimator;
+            let certificate = match self.proof(&usage) {
+                Err(RunError::Learning { error, .. }) => {
+                    return self.stopped(store, &name, error, &Happened::default());
+                }
+                proof => proof?,
+            };
+            store.begin_training(&NewTraining {
+                seed: self.seed,
+                method: name.clone(),
+                role: self.role(method),
+                policy: written(policy),
+                trainer: written(trainer_name),
+                estimator: methods::needs_benefits(policy).then(|| written(estimator)),
+                rounds: training.rounds(),
+                certificate,
+                plan,
+                usage: usage.edges().collect(),
+                refusals: refused
+                    .map(|refusal| (refusal.from, refusal.to, (self.options.explain)(&refusal)))
+                    .collect(),
+                flows: methods::flows(settings, method, prepared.competing(), &usage),
+            })?
+        };
+        let (trainer, federation, is_pooled) = (&*trainer, &federation, false);
+        self.to_the_end(store, training, &Ready { id, name, trainer, federation, spent, is_pooled })
+    }
+
+    /// One model for everybody's data: the ceiling, for reference only.
+    fn train_pooled(&self, store: &mut Store, stored: Option<i64>) -> Result<(), RunError> {
+        let everyone = Participants::new(["everyone"]).expect("one name");
+        let competing = CompetingGraph::builder(&everyone).build();
+        let usage = UsageGraph::builder(&everyone).build();
+        let learner = self.prepared.pooled(self.learners)?;
+        let federation = Federation::new(&competing, vec![&learner], self.seed)?;
+        let settings = self.prepared.settings();
+        let effort = methods::effort(settings, self.budget(store)?);
+        let local_steps = settings.training.local_steps;
+        let trainer = Averaging { local_steps, correction: Correction::None };
+        let name = Method::Pooled.name();
+        let training = trainer.begin(&federation, &usage, effort);
+        let id = if let Some(id) = stored {
+            id
+        } else {
+            let competing = self.prepared.competing();
+            store.begin_training(&NewTraining {
+                seed: self.seed,
+                method: name.clone(),
+                role: self.role(Method::Pooled),
+                policy: name.clone(),
+                trainer: written(TrainerName::Averaging),
+                estimator: None,
+                rounds: training.rounds(),
+                certificate: String::new(),
+                plan: None,
+                usage: Vec::new(),
+                refusals: Vec::new(),
+                flows: methods::flows(settings, Method::Pooled, competing, &usage),
+            })?
+        };
+        let (trainer, federation, spent, is_pooled) = (&trainer, &federation, 0, true);
+        self.to_the_end(store, training, &Ready { id, name, trainer, federation, spent, is_pooled })
+    }
+
+    /// Round by round, with a checkpoint now and then.
+    fn to_the_end(
+        &self,
+        store: &mut Store,
+        mut training: Box<dyn Training>,
+        ready: &Ready<'_>,
+    ) -> Result<(), RunError> {
+        let Ready { id, name, trainer, federation, .. } = ready;
+        let faults = self.options.faults.map(|(faults, _)| faults);
+        let faults = if ready.is_pooled { None } else { faults };
+        let mut exchange = Exchange::recorded(federation.competing(), faults);
+        if let Some(checkpoint) = store.checkpoint(*id)? {
+            training = trainer.resume(&checkpoint.state)?;
+            exchange.recall(&checkpoint.exchange)?;
+            federation.count_from(checkpoint.gradients);
+        }
+        let mut happened = Happened::default();
+        let mut saved = Instant::now();
+        while training.done() < training.rounds() {
+            let round = training.done() + 1;
+            (self.tell)((training.done(), training.rounds()), name);
+            exchange.begin(round);
+            let result = training.round(federation, &mut exchange);
+            let (transfers, incidents) = exchange.drain();
+            happened.transfers.extend(transfers);
+            happened.incidents.extend(incidents);
+            if let Err(error) = result {
+                return self.stopped(store, name, error, &happened);
+            }
+            let is_last = training.done() == training.rounds();
+            if is_last || round.is_multiple_of(training.rounds().div_ceil(MOST_LOOKS)) {
+                happened.figures.extend(self.figures(ready, &*training, round, is_last));
+            }
+            if !is_last && saved.elapsed() >= self.options.checkpoint {
+                let checkpoint = Checkpoint {
+                    round,
+                    gradients: federation.evaluations(),
+                    state: training.save(),
+                    exchange: exchange.save(),
+                };
+                store.add_rounds(*id, &happened, &checkpoint, saved.elapsed().as_secs_f64())?;
+                happened = Happened::default();
+                saved = Instant::now();
+            }
+        }
+        let each = federation.evaluations().div_ceil(federation.len() as u64) + ready.spent;
+        let models = self.models(ready, &*training)?;
+        store.end_training(*id, &happened, each, &models, saved.elapsed().as_secs_f64())
+    }
+
+    /// A training cannot go on. If it was the guard that stopped it, the record says so, with
+    /// all that has moved until then: whoever looks into it must see what the guard saw.
+    fn stopped(
+        &self,
+        store: &mut Store,
+        method: &str,
+        error: FederateError,
+        happened: &Happened,
+    ) -> Result<(), RunError> {
+        if let FederateError::Guard { round, .. } = error {
+            let (seed, method, message) = (self.seed, method.to_owned(), error.to_string());
+            store.stop(&Stop { seed, method, round, message }, happened)?;
+        }
+        Err(error.into())
+    }
+
+    fn role(&self, method: Method) -> Role {
+        match method {
+            Method::Pooled => Role::Reference,
+            _ if method == self.prepared.settings().method() => Role::Own,
+            Method::Planned(..) => Role::Baseline,
+        }
+    }
+
+    /// Who would help whom, and what finding out has cost each participant.
+    fn benefits(
+        &self,
+        store: &mut Store,
+        are_needed: bool,
+    ) -> Result<(BenefitGraph, u64), RunError> {
+        let participants = self.prepared.participants();
+        if !are_needed {
+            return Ok((BenefitGraph::builder(participants).build(), 0));
+        }
+        let settings = self.prepared.settings();
+        let name = written(settings.benefit.estimator);
+        if let Some(found) = store.estimate(participants, self.seed, &name)? {
+            return Ok((found.benefit, found.gradients));
+        }
+        (self.tell)((0, 0), &format!("{name}: who would help whom"));
+        let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
+        let federation = Federation::new(self.prepared.competing(), learners, self.seed)?;
+        let estimator = methods::estimator(settings, self.options.given.clone());
+        // Faults are of the trainings' rounds: an estimate has everybody.
+        let mut exchange = Exchange::recorded(self.prepared.competing(), None);
+        let found = estimator.estimate(&federation, &mut exchange);
+        let (transfers, _) = exchange.drain();
+        if let Err(error @ FederateError::Guard { round, .. }) = &found {
+            let message = error.to_string();
+            store.stop_estimate(self.seed, &name, (*round, &message), &transfers)?;
+        }
+        let gradients = federation.evaluations().div_ceil(federation.len() as u64);
+        let estimate = Estimate { benefit: found?, gradients, before: 1 };
+        store.add_estimate(self.seed, &name, &estimate, &transfers)?;
+        Ok((estimate.benefit, gradients))
+    }
+
+    /// Gradients that each participant may take with any method: what the rounds need, and
+    /// the estimate if any method needs that.
+    fn budget(&self, store: &mut Store) -> Result<usize, RunError> {
+        let settings = self.prepared.settings();
+        let needs = |method: &Method| match method {
+            Method::Planned(policy, _) => methods::needs_benefits(*policy),
+            Method::Pooled => false,
+        };
+        let (_, spent) = self.benefits(store, settings.methods().iter().any(needs))?;
+        let training = &settings.training;
+        Ok(training.rounds * training.local_steps + spent as usize)
+    }
+
+    /// The proof of a plan.
+    fn proof(&self, usage: &UsageGraph) -> Result<String, RunError> {
+        let competing = self.prepared.competing();
+        let certificate = Certificate::prove(competing, usage).map_err(|leak| {
+            let name = |who: &usize| competing.participants().name(*who).to_owned();
+            let path: Vec<String> = leak.path.iter().map(name).collect();
+            let end = |at: Option<&String>| at.cloned().unwrap_or_default();
+            let (rival, to) = (end(path.first()), end(path.last()));
+            FederateError::Guard { round: 0, to, rival, path }
+        })?;
+        let mut proof = Vec::new();
+        write_certificate(&certificate, &mut proof)
+            .map_err(|error| RunError::unwritable(self.options.folder, error))?;
+        Ok(String::from_utf8_lossy(&proof).into_owned())
+    }
+
+    /// How good everybody's model is on its validation data, and in the end on its test data.
+    fn figures(
+        &self,
+        ready: &Ready<'_>,
+        training: &dyn Training,
+        round: usize,
+        is_last: bool,
+    ) -> Vec<Figure> {
+        let metric = self.prepared.metric().name();
+        let parts: &[Part] =
+            if is_last { &[Part::Validation, Part::Test] } else { &[Part::Validation] };
+        self.learners
+            .par_iter()
+            .enumerate()
+            .flat_map_iter(|(participant, one)| {
+                let parameters = ready.kept(training, participant).parameters;
+                parts.iter().map(move |&part| {
+                    let value = one.learner.metric(part, parameters);
+                    let (split, metric) = (part.name().into(), metric.into());
+                    Figure { participant, round, split, metric, value }
+                })
+            })
+            .collect()
+    }
+
+    /// Everybody's model; those of the file's own method and first seed get files.
+    fn models(
+        &self,
+        ready: &Ready<'_>,
+        training: &dyn Training,
+    ) -> Result<Vec<StoredModel>, RunError> {
+        let settings = self.prepared.settings();
+        let writes = self.seed == settings.seed && ready.name == settings.method().name();
+        let everyone = || (0..self.learners.len()).collect::<Vec<_>>();
+        (0..self.learners.len())
+            .map(|participant| {
+                let Kept { parameters, carried } = ready.kept(training, participant);
+                let provenance = if ready.is_pooled { everyone() } else { ones(carried).collect() };
+                let mut parts =
+                    if ready.is_pooled { Vec::new() } else { training.parts(participant) };
+                // Whoever ended with what it had trained alone has learned from nobody.
+                parts.retain(|(from, _)| provenance.contains(from));
+                let mut model = StoredModel {
+                    file: None,
+                    hash: hex(&exchange::hash(parameters)),
+                    provenance,
+                    parts,
+                };
+                if writes {
+                    let seed = self.seed;
+                    let (prepared, learning) = (self.prepared, &self.learners[participant]);
+                    let method = &ready.name;
+                    let described =
+                        models::Described { prepared, learning, participant, method, seed };
+                    model.file = Some(described.write(self.options.folder, &model, parameters)?);
+                }
+                Ok(model)
+            })
+            .collect()
+    }
+}
+
+impl Ready<'_> {
+    fn kept<'b>(&self, training: &'b dyn Training, participant: usize) -> Kept<'b> {
+        training.kept(if self.is_pooled { 0 } else { participant })
+    }
+}
+
+/// The plan of a training that was begun before.
+fn stored_usage(
+    store: &Store,
+    participants: &Participants,
+    training: i64,
+) -> Result<UsageGraph, RunError> {
+    let mut usage = UsageGraph::builder(participants);
+    let edges: Vec<(usize, usize)> =
+        store.rows("SELECT helper, helped FROM usage WHERE training = ?", [training], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    for (from, to) in edges {
+        usage.add(from, to).map_err(|error| store.damaged(error.to_string()))?;
+    }
+    Ok(usage.build())
+}

@@ -1,0 +1,4 @@
+//! Tests of run directories: what they store, what the audit finds, what a coordinator records.
+
+mod coordinator;
+mod runs;
