@@ -12,12 +12,14 @@ use fedcompetitors_experiments::{Experiment, Setting};
 use fedcompetitors_federate::{
     FederateError, Federation,
     estimate::JointHypernetwork,
-    train::{Averaging, Correction, Effort, Trainer},
+    train::{Averaging, Effort, Trainer},
 };
 use fedcompetitors_files::{CIFAR10_CLASSES, read_cifar10};
-use fedcompetitors_graphs::{CompetingGraph, Participants, UsageGraph, random::Stream};
+use fedcompetitors_graphs::{
+    BenefitGraph, CompetingGraph, Participants, UsageGraph, random::Stream,
+};
 use fedcompetitors_learn::{
-    ClassSplit, Cnn, Learner, Loss, Metric, NativeLearner, Rule, Samples, Targets,
+    Accuracy, ClassSplit, Cnn, Learner, Loss, NativeLearner, Rule, Samples, Targets,
     synthetic::Synthetic,
 };
 
@@ -126,18 +128,19 @@ fn joint(
     federation: &Federation<'_>,
     steps: usize,
 ) -> Result<(), FederateError> {
-    JointHypernetwork { steps, ..estimator }.train(federation).map(drop)
+    JointHypernetwork { steps, ..estimator }.train(federation, None).map(drop)
 }
 
 /// So many steps of everybody alone: the groups of a usage graph without edges are of one.
 fn alone(federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
     let usage = UsageGraph::builder(federation.competing().participants()).build();
     let rule = Rule::Adam { rate: 0.001, decay: 0.0 };
-    let effort = Effort { evaluations: steps, rule, batch: Some(CIFAR10_BATCH) };
+    let nothing = BenefitGraph::builder(federation.competing().participants()).build();
     // In one round validation data is looked at once, however many steps there are: so that
     // is done once, too, and no part of a step.
-    let averaging = Averaging { local_steps: steps, correction: Correction::None };
-    averaging.train(federation, &usage, effort).map(drop)
+    let batch = Some(CIFAR10_BATCH);
+    let effort = Effort { evaluations: steps, local_steps: steps, rule, batch };
+    Averaging {}.train(federation, &usage, &nothing, effort).map(drop)
 }
 
 /// Ten participants with 64 images of two classes each, and heads of their own.
@@ -152,7 +155,7 @@ fn images() -> Result<Vec<NativeLearner>, Failure> {
                 Samples::new(pixels.collect(), 3 * 32 * 32, Targets::Classes { labels, count: 2 })
             };
             let parts = [some(64)?, some(2)?, some(2)?];
-            let (loss, metric) = (Loss::CrossEntropy, Metric::Accuracy);
+            let (loss, metric) = (Loss::CrossEntropy, &Accuracy);
             Ok(NativeLearner::from_parts(Arc::clone(&model) as _, loss, metric, parts)?)
         })
         .collect()

@@ -37,6 +37,7 @@ from fedcompetitors._plans import (
     select,
     verify,
 )
+from fedcompetitors._registry import entries
 from fedcompetitors._settings import Settings
 from fedcompetitors.errors import FedCompetitorsError, FedCompetitorsWarning
 
@@ -62,6 +63,7 @@ __all__ = [
     "TrainingLearner",
     "audit",
     "compare",
+    "entries",
     "errors",
     "explain",
     "mix",

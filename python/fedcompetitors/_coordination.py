@@ -145,8 +145,8 @@ class _Coordination(Desk):
             select(
                 self.competing,
                 self.benefit,
-                self.settings.policy,  # type: ignore[arg-type]
-                objective=self.settings.objective,  # type: ignore[arg-type]
+                self.settings.policy,
+                objective=self.settings.objective,
                 time_limit=self.settings.time_limit,
                 seed=self.settings.seed,
             ),

@@ -47,6 +47,7 @@ class Step(TypedDict):
     restarting: list[str]
     trained: bool
 
+def listings() -> str: ...
 def read_graphs(
     competing: str | PathLike[str],
     benefit: str | PathLike[str],

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from fedcompetitors import _native
 from fedcompetitors._graphs import BenefitGraph, CompetingGraph, united, warn
@@ -24,9 +24,6 @@ __all__ = [
     "select",
     "verify",
 ]
-
-Policy = Literal["optimal", "greedy", "cliques", "coalitions", "egoists", "none"]
-Objective = Literal["welfare", "max-min", "proportional"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,9 +430,9 @@ def _choice(
 def select(
     competing: CompetingGraph,
     benefit: BenefitGraph,
-    policy: Policy = "optimal",
+    policy: str = "optimal",
     *,
-    objective: Objective = "welfare",
+    objective: str = "welfare",
     time_limit: float | None = 10.0,
     gap: float = 0.0,
     seed: int = 1,
@@ -551,7 +548,7 @@ def compare(
     competing: CompetingGraph,
     benefit: BenefitGraph,
     *,
-    objective: Objective = "welfare",
+    objective: str = "welfare",
     time_limit: float | None = 10.0,
     gap: float = 0.0,
     seed: int = 1,

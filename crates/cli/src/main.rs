@@ -170,6 +170,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => commands::verify(&arguments),
         Command::Explain(arguments) => commands::explain(&arguments),
         Command::Reproduce(arguments) => commands::reproduce(&arguments),
+        Command::List(arguments) => commands::list(&arguments),
         Command::Generate(arguments) => commands::generate(&arguments),
         Command::Data { command } => commands::data(&command),
         Command::Completions { shell } => commands::completions(shell),

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use fedcompetitors_federate::{
     FederateError,
-    estimate::{Estimator, JointHypernetwork, Mixture},
+    estimate::{Estimator, Inputs, JointHypernetwork, Mixture},
     exchange::{Exchange, hex},
-    train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer},
+    train::{Averaging, Effort, Hypernetworks, Mixed, Mixing, Proximal, Scaffold, Trainer},
 };
 use fedcompetitors_files::{CIFAR10_CLASSES, FileError};
 use fedcompetitors_graphs::{
@@ -367,8 +367,9 @@ impl Ground<'_> {
         };
         let federation = federation(competing, learners, self.draw.seed)?;
         let rule = Rule::Adam { rate, decay: 0.0 };
-        let effort = Effort { evaluations: evaluations - spent, rule, batch: Some(BATCH) };
-        let models = trainer(method).train(&federation, &usage, effort)?;
+        let (evaluations, local_steps) = (evaluations - spent, LOCAL_STEPS);
+        let effort = Effort { evaluations, local_steps, rule, batch: Some(BATCH) };
+        let models = trainer(method).train(&federation, &usage, &benefit, effort)?;
         let accuracy = |part: Part| {
             let measured = learners.iter().zip(&models);
             // There are images of every class in every part.
@@ -397,7 +398,9 @@ impl Ground<'_> {
         }
         let federation = federation(competing, &self.own, self.draw.seed)?;
         let mut exchange = Exchange::new(competing);
-        let benefit = estimator(source, evaluations).estimate(&federation, &mut exchange)?;
+        let inputs = Inputs { batch: Some(BATCH), given: None };
+        let benefit =
+            estimator(source, evaluations).estimate(&federation, &mut exchange, inputs)?;
         let spent = per_participant(&federation);
         self.estimates.push((source, benefit.clone(), spent));
         Ok((benefit, spent))
@@ -407,39 +410,37 @@ impl Ground<'_> {
 /// An estimator that takes about a fifth of so many gradients, and not more than sixty: with a
 /// long training, who helps whom is known long before a fifth of it.
 fn estimator(source: Source, evaluations: usize) -> Box<dyn Estimator> {
-    let (batch, evaluations) = (Some(BATCH), evaluations.min(300));
+    let evaluations = evaluations.min(300);
     match source {
         Source::Hypernetwork => {
             let rule = Rule::Adam { rate: ESTIMATE_RATE, decay: 0.0 };
             let (steps, ray_steps) = (evaluations / 6, evaluations / 40);
-            Box::new(JointHypernetwork { steps, rule, ray_steps, batch, ..Default::default() })
+            Box::new(JointHypernetwork { steps, rule, ray_steps, ..Default::default() })
         }
         Source::Mixture => {
             let rule = Rule::Adam { rate: RATES[0], decay: 0.0 };
             let (probe_steps, search_steps) = (evaluations / 10, evaluations / 40);
-            Box::new(Mixture { probe_steps, rule, search_steps, batch, ..Default::default() })
+            Box::new(Mixture { probe_steps, rule, search_steps, ..Default::default() })
         }
     }
 }
 
 fn trainer(method: Method) -> Box<dyn Trainer> {
-    let averaging = |correction| Box::new(Averaging { local_steps: LOCAL_STEPS, correction });
     match method {
-        Method::Local | Method::FedAvg => averaging(Correction::None),
-        Method::FedProx => averaging(Correction::Proximal { pull: 0.01 }),
-        Method::Scaffold => averaging(Correction::ControlVariates),
+        Method::Local | Method::FedAvg => Box::new(Averaging {}),
+        Method::FedProx => Box::new(Proximal { pull: 0.01 }),
+        Method::Scaffold => Box::new(Scaffold {}),
         Method::Ce | Method::Hypernetworks | Method::BestHypernetworks => {
             Box::new(Hypernetworks {
                 hidden: HIDDEN,
                 own_part: Some(OWN_PART_OF_RAYS),
                 // Its steps would go into models that most throw away.
-                trial_percent: 0,
+                trial: 0,
                 ..Hypernetworks::default()
             })
         }
         Method::Mixing => Box::new(Mixing {
-            local_steps: LOCAL_STEPS,
-            mixed: Mixed::Gradients,
+            mix: Mixed::Gradients,
             own_part: Some(OWN_PART),
             ..Mixing::default()
         }),
@@ -452,7 +453,7 @@ const OWN_PART: f64 = 0.7;
 /// The owner's part of its ray to begin with. Each step draws one member by the ray, and only
 /// steps of the owner train its own head: by samples a participant with nine collaborators would
 /// train it in every tenth.
-const OWN_PART_OF_RAYS: f32 = 0.9;
+const OWN_PART_OF_RAYS: f64 = 0.9;
 
 /// About how long a method takes, in tenths of Local's time.
 fn weight(method: Method) -> usize {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fedcompetitors_federate::{
     FederateError, Federation,
-    estimate::{Estimator, Measured, agreement},
+    estimate::{Estimator, Inputs, Measured, agreement},
     exchange::Exchange,
     train::Effort,
 };
@@ -13,7 +13,7 @@ use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
 use fedcompetitors_learn::{Learner, NativeLearner, Rule};
 use rayon::prelude::*;
 
-use crate::{Method, Source};
+use crate::{Method, Source, method::Variant};
 
 /// The seeds of the federations by which rules are chosen.
 pub(super) const CHOICE_SEEDS: [u64; 2] = [98, 99];
@@ -125,7 +125,7 @@ impl Contest<'_> {
         // With one rule there is nothing to choose.
         let to_choose = if self.rules.len() > 1 { to_choose } else { &[] };
         let more_trainers: usize =
-            self.methods.iter().map(|method| method.trainers().len() - 1).sum();
+            self.methods.iter().map(|method| method.variants().len() - 1).sum();
         let grounds = to_choose.len() + to_show.len();
         let total = grounds * (2 + usize::from(self.measure))
             + (self.methods.len() * self.rules.len() + more_trainers) * to_choose.len()
@@ -191,7 +191,7 @@ impl Contest<'_> {
         }
         chosen
             .map(|(trial, loss)| {
-                let others = 1..trial.method.trainers().len();
+                let others = 1..trial.method.variants().len();
                 let mut tried = vec![(trial, loss)];
                 tried.extend(judged(others.map(|trainer| Trial { trainer, ..trial }).collect()));
                 least(&tried).map_or(trial, |(trial, _)| trial)
@@ -208,16 +208,16 @@ impl Contest<'_> {
         let mut benefits = Vec::new();
         for source in Source::ALL {
             let federation = federation(self.competing, data, seed)?;
-            let benefit =
-                source.estimator().estimate(&federation, &mut Exchange::new(self.competing))?;
+            let (exchange, inputs) = (&mut Exchange::new(self.competing), Inputs::default());
+            let benefit = source.estimator().estimate(&federation, exchange, inputs)?;
             benefits.push((source, benefit, per_participant(&federation)));
             tick();
         }
         let mut agreements = Vec::new();
         if self.measure {
             let federation = federation(self.competing, data, seed)?;
-            let measured =
-                Measured::default().estimate(&federation, &mut Exchange::new(self.competing))?;
+            let (exchange, inputs) = (&mut Exchange::new(self.competing), Inputs::default());
+            let measured = Measured::default().estimate(&federation, exchange, inputs)?;
             for (source, benefit, _) in &benefits {
                 agreements.push((*source, agreement(self.competing, &measured, benefit)));
             }
@@ -230,7 +230,7 @@ impl Contest<'_> {
         let competing = self.competing;
         let Trial { method, trainer, rule } = trial;
         let Ground { learners: data, estimates } = ground;
-        let trainer = &method.trainers()[trainer].1;
+        let Variant { trainer, local_steps, .. } = method.variants().swap_remove(trainer);
         let federation = federation(competing, data, estimates.seed)?;
         let nothing = BenefitGraph::builder(competing.participants()).build();
         let found = estimates.benefits.iter().find(|found| Some(found.0) == method.source());
@@ -242,8 +242,8 @@ impl Contest<'_> {
             return Err(FederateError::Budget { needed, budget });
         }
         let evaluations = self.evaluations - estimation;
-        let models =
-            trainer.train(&federation, &usage, Effort { evaluations, rule, batch: None })?;
+        let effort = Effort { evaluations, local_steps, rule, batch: None };
+        let models = trainer.train(&federation, &usage, benefit, effort)?;
         let evaluations = per_participant(&federation) + estimation;
         Ok(Run { models, usage, evaluations, estimation })
     }
@@ -261,7 +261,7 @@ impl Contest<'_> {
 pub(super) fn method_result(trial: Trial, runs: &[Run], cells: Vec<Vec<f64>>) -> MethodResult {
     let mean =
         |value: fn(&Run) -> usize| runs.iter().map(value).sum::<usize>() as f64 / runs.len() as f64;
-    let (trainer, _) = trial.method.trainers().swap_remove(trial.trainer);
+    let trainer = trial.method.variants().swap_remove(trial.trainer).title;
     MethodResult {
         method: trial.method,
         rule: trial.rule,

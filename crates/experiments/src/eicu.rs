@@ -25,7 +25,7 @@ use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{Cohort, Hospitals};
 use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
 use fedcompetitors_learn::{
-    LearnError, Learner, Loss, Metric, Mlp, Model, NativeLearner, Part, Rule, Split, Targets,
+    Auc, LearnError, Learner, Loss, Mlp, Model, NativeLearner, Part, Rule, Split, Targets,
 };
 
 use crate::{
@@ -154,7 +154,7 @@ fn learner(cohort: &Cohort, fold: usize, stream: &mut Stream) -> Result<NativeLe
         Targets::Values(_) => return Err(LearnError::Unsuitable("deaths are classes")),
     };
     let model: Arc<dyn Model> = Arc::new(Mlp::linear(samples.columns(), 1));
-    NativeLearner::new(model, loss, Metric::Auc, &samples, &split)
+    NativeLearner::new(model, loss, &Auc, &samples, &split)
 }
 
 /// A participant's AUC in one repeat, over its folds with their models; not a number if no

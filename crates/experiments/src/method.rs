@@ -2,10 +2,12 @@
 
 use fedcompetitors_federate::{
     estimate::{Estimator, JointHypernetwork, Mixture},
-    train::{Averaging, Correction, Hypernetworks, Mixing, Trainer},
+    train::{Averaging, Hypernetworks, Mixing, Proximal, Scaffold, Trainer},
 };
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
-use fedcompetitors_select::{Alone, Cliques, Coalitions, Greedy, Optimal, Plan, Policy};
+use fedcompetitors_select::{
+    Alone, Cliques, Coalitions, Effort, Greedy, Objective, Optimal, Plan, Policy, Setting,
+};
 
 /// A structure and a trainer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,62 +78,63 @@ impl Method {
     }
 
     pub(super) fn plan(self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
-        let setting = fedcompetitors_select::Setting::new(competing, benefit);
-        match self {
-            Self::Local => Alone.plan(&setting),
-            Self::FedAvg | Self::FedProx | Self::Scaffold => Cliques.plan(&setting),
-            Self::Ce => Coalitions.plan(&setting),
-            Self::Hypernetworks => Greedy.plan(&setting),
-            Self::BestHypernetworks | Self::Mixing => Optimal::default().plan(&setting),
-        }
+        let policy: &dyn Policy = match self {
+            Self::Local => &Alone,
+            Self::FedAvg | Self::FedProx | Self::Scaffold => &Cliques,
+            Self::Ce => &Coalitions,
+            Self::Hypernetworks => &Greedy,
+            Self::BestHypernetworks | Self::Mixing => &Optimal,
+        };
+        policy.plan(&Setting::new(competing, benefit), Objective::Welfare, Effort::default())
     }
 
-    /// The trainers among which validation data chooses, the usual one first, each with what
-    /// sets it apart.
-    pub(super) fn trainers(self) -> Vec<(String, Box<dyn Trainer>)> {
-        let only = |trainer| vec![(String::new(), trainer)];
-        let with_steps = |name: &str, trainer: &dyn Fn(usize) -> Box<dyn Trainer>| {
-            let named = |&steps| (format!("{name}{steps} steps"), trainer(steps));
-            LOCAL_STEPS.iter().map(named).collect::<Vec<_>>()
-        };
-        let averaging = |correction, local_steps| -> Box<dyn Trainer> {
-            Box::new(Averaging { local_steps, correction })
-        };
+    /// The variants among which validation data chooses, the usual one first.
+    pub(super) fn variants(self) -> Vec<Variant> {
+        fn each<T: Trainer + Clone + 'static>(title: &str, trainer: &T) -> Vec<Variant> {
+            let variant = |&local_steps: &usize| Variant {
+                title: format!("{title}{local_steps} steps"),
+                local_steps,
+                trainer: Box::new(trainer.clone()),
+            };
+            LOCAL_STEPS.iter().map(variant).collect()
+        }
+        fn only(trainer: impl Trainer + 'static) -> Vec<Variant> {
+            let (title, local_steps) = (String::new(), LOCAL_STEPS[0]);
+            vec![Variant { title, local_steps, trainer: Box::new(trainer) }]
+        }
         match self {
-            Self::Local => only(averaging(Correction::None, LOCAL_STEPS[0])),
-            Self::FedAvg => with_steps("", &|steps| averaging(Correction::None, steps)),
+            Self::Local => only(Averaging {}),
+            Self::FedAvg => each("", &Averaging {}),
             Self::FedProx => PULLS
                 .iter()
-                .flat_map(|&pull| {
-                    with_steps(&format!("pull {pull}, "), &|steps| {
-                        averaging(Correction::Proximal { pull }, steps)
-                    })
-                })
+                .flat_map(|&pull| each(&format!("pull {pull}, "), &Proximal { pull }))
                 .collect(),
-            Self::Scaffold => {
-                with_steps("", &|steps| averaging(Correction::ControlVariates, steps))
-            }
+            Self::Scaffold => each("", &Scaffold {}),
             Self::Ce | Self::Hypernetworks | Self::BestHypernetworks => {
-                only(Box::<Hypernetworks>::default())
+                only(Hypernetworks::default())
             }
-            Self::Mixing => [true, false]
-                .iter()
-                .flat_map(|&checked| {
-                    let name = if checked { "" } else { "unchecked, " };
-                    with_steps(name, &|local_steps| {
-                        Box::new(Mixing { local_steps, checked, ..Mixing::default() })
-                    })
-                })
+            Self::Mixing => [("", true), ("unchecked, ", false)]
+                .into_iter()
+                .flat_map(|(title, checked)| each(title, &Mixing { checked, ..Mixing::default() }))
                 .collect(),
         }
     }
+}
+
+/// A trainer with what sets it apart from the others of its method.
+pub(super) struct Variant {
+    /// What sets it apart; empty where there is one.
+    pub title: String,
+    /// Steps between two exchanges.
+    pub local_steps: usize,
+    pub trainer: Box<dyn Trainer>,
 }
 
 /// Steps between two exchanges, for every method that has such; the usual ones first.
 const LOCAL_STEPS: [usize; 3] = [10, 5, 20];
 
 /// How strongly `FedProx` may pull: the values that its authors tried, the usual one first.
-const PULLS: [f32; 4] = [0.01, 0.001, 0.1, 1.0];
+const PULLS: [f64; 4] = [0.01, 0.001, 0.1, 1.0];
 
 /// Where benefits come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,7 @@ pub mod estimate;
 pub mod exchange;
 pub mod faults;
 mod federation;
+pub mod kinds;
 pub mod saved;
 pub mod train;
 

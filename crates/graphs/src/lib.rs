@@ -33,6 +33,7 @@ mod provenance;
 pub mod random;
 mod reach;
 mod reasons;
+mod registry;
 mod usage;
 
 pub use benefit::{BenefitGraph, BenefitGraphBuilder};
@@ -43,4 +44,5 @@ pub use participants::{Participants, ParticipantsBuilder, is_hidden, nearest, sh
 pub use provenance::Provenance;
 pub use reach::{Reachability, longest_chain};
 pub use reasons::{Flows, Reason, Reasons, Refusal, refusals};
+pub use registry::{Choice, Entry, Registry, UnknownEntry};
 pub use usage::{UsageGraph, UsageGraphBuilder};

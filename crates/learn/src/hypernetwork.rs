@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     kernels::{self, View, multiply},
-    mlp::Mlp,
-    model::{Model, Work, uniform_layer},
+    models::{Mlp, Model, Work, uniform_layer},
     optimizer::{OneStep, Optimizer, Rule},
 };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fedcompetitors_graphs::random::Stream;
 
 use crate::{
-    Cnn, LearnError, Loss, Metric, Model, NativeLearner, Samples, Targets, learner::Augment,
+    Accuracy, Cnn, LearnError, Loss, Model, NativeLearner, Samples, Targets, learner::Augment,
     shuffle,
 };
 
@@ -141,7 +141,7 @@ impl ClassSplit {
                     test.samples(tested, classes)?,
                 ];
                 let augment = ShiftAndMirror { side, seed, participant };
-                let (loss, metric) = (Loss::CrossEntropy, Metric::Accuracy);
+                let (loss, metric) = (Loss::CrossEntropy, &Accuracy);
                 Ok(NativeLearner::from_parts(Arc::clone(&model), loss, metric, parts)?
                     .with_augmentation(Arc::new(augment)))
             })

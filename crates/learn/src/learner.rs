@@ -59,7 +59,7 @@ pub(crate) trait Augment: std::fmt::Debug + Send + Sync {
 pub struct NativeLearner {
     model: Arc<dyn Model>,
     loss: Loss,
-    metric: Metric,
+    metric: &'static dyn Metric,
     parts: Arc<[Samples; 3]>,
     augment: Option<Arc<dyn Augment>>,
     /// Memory for those who ask at the same time.
@@ -74,7 +74,7 @@ impl NativeLearner {
     pub fn new(
         model: Arc<dyn Model>,
         loss: Loss,
-        metric: Metric,
+        metric: &'static dyn Metric,
         samples: &Samples,
         split: &Split,
     ) -> Result<Self, LearnError> {
@@ -94,7 +94,7 @@ impl NativeLearner {
     pub fn from_parts(
         model: Arc<dyn Model>,
         loss: Loss,
-        metric: Metric,
+        metric: &'static dyn Metric,
         parts: [Samples; 3],
     ) -> Result<Self, LearnError> {
         check(&*model, loss, &parts)?;

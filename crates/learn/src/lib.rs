@@ -6,7 +6,6 @@
 //! Behind the interface are the native models here ([`Mlp`], [`Cnn`]) on one narrow set
 //! of [`kernels`]. Nothing here knows of competition.
 
-mod cnn;
 mod data;
 mod error;
 mod generated;
@@ -17,14 +16,12 @@ mod learner;
 mod loss;
 mod metrics;
 mod mix;
-mod mlp;
-mod model;
+mod models;
 mod optimizer;
 pub mod simplex;
 pub mod synthetic;
 mod tabular;
 
-pub use cnn::Cnn;
 pub use data::{Part, Samples, Split, Targets, shuffle};
 pub use error::LearnError;
 pub use generated::{Generated, Outcome};
@@ -32,9 +29,8 @@ pub use hypernetwork::Hypernetwork;
 pub use images::{ClassSplit, Images};
 pub use learner::{Batch, Learner, NativeLearner};
 pub use loss::Loss;
-pub use metrics::Metric;
+pub use metrics::{Accuracy, Auc, Metric, Mse, TaskKind};
 pub use mix::mix;
-pub use mlp::Mlp;
-pub use model::{Model, Work};
+pub use models::{Cnn, Layers, LinearKind, Mlp, MlpKind, Model, ModelKind, Work};
 pub use optimizer::{Optimizer, Rule};
 pub use tabular::{Column, Scale, Table};

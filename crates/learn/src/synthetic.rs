@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fedcompetitors_graphs::random::Stream;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::{LearnError, Loss, Metric, Mlp, NativeLearner, Samples, Split, Targets, shuffle};
+use crate::{LearnError, Loss, Mlp, Mse, NativeLearner, Samples, Split, Targets, shuffle};
 
 /// Features of a sample.
 const FEATURES: usize = 20;
@@ -109,7 +109,7 @@ impl Synthetic {
                 let test = (own as u32..samples.len() as u32).collect();
                 let split = Split { training, validation: rows, test };
                 let model = Arc::clone(&model) as _;
-                NativeLearner::new(model, Loss::SquaredError, Metric::SquaredError, samples, &split)
+                NativeLearner::new(model, Loss::SquaredError, &Mse, samples, &split)
             })
             .collect()
     }

@@ -38,7 +38,7 @@ pub fn change(
     choice: Choice,
     step: Step,
 ) -> PyResult<Changed> {
-    choice.check()?;
+    let choice = choice.check()?;
     let plan = parse(plan)?;
     let mut past = plan.past.unwrap_or_else(|| Past::none(plan.usage.participants()));
     if step.trained {

@@ -34,6 +34,6 @@ mod _native {
         coordinator::{Coordinator, audit},
         graphs::{BenefitGraph, CompetingGraph, read_graphs, unite},
         mixing::mix,
-        plans::{check_plan, compare, explain, select, verify},
+        plans::{check_plan, compare, explain, listings, select, verify},
     };
 }

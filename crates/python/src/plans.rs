@@ -7,18 +7,17 @@ use std::{
 };
 
 use fedcompetitors_files::{
-    PlanDocument, StatedPlan, parse_certificate, parse_plan, plan_json, write_certificate,
+    PlanDocument, StatedPlan, federation, parse_certificate, parse_plan, plan_json,
+    write_certificate, write_json,
 };
 use fedcompetitors_graphs::{
-    self as graphs, Certificate, Leak, Provenance, find_breach, find_leak, longest_chain,
+    self as graphs, Certificate, Choice as Registered, Leak, Provenance, UnknownEntry, find_breach,
+    find_leak, longest_chain,
 };
 use fedcompetitors_report::{
     Comparison, Explanation, Verdict, certificate_text, comparison_text, leak_text, number,
 };
-use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Objective, Optimal, Past, Plan, Policy,
-    Setting, Shares,
-};
+use fedcompetitors_select::{Effort, Objective, Past, Plan, Policy, Setting, Shares};
 use pyo3::prelude::*;
 
 use crate::{
@@ -27,11 +26,8 @@ use crate::{
     waiting::interruptible,
 };
 
-/// The policies by name, the best plan first: in a comparison the others are measured by it.
-const POLICIES: [&str; 6] = ["optimal", "greedy", "egoists", "coalitions", "cliques", "none"];
-
 /// How to decide.
-#[derive(FromPyObject, Clone)]
+#[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Choice {
     policy: String,
@@ -43,12 +39,12 @@ pub struct Choice {
 
 impl Choice {
     /// Refuses what no policy can do.
-    pub fn check(&self) -> Result<(), Failure> {
-        if !POLICIES.contains(&self.policy.as_str()) {
-            return Err(unknown("UnknownPolicy", "policy", &self.policy, &POLICIES));
-        }
-        let objective = objective(&self.objective)?;
-        if self.policy != "optimal" && objective != Objective::Welfare {
+    pub fn check(self) -> Result<Checked, Failure> {
+        let policy = Registered::<dyn Policy>::named(&self.policy)
+            .map_err(|error| unknown("UnknownPolicy", &error))?;
+        let objective = Registered::<Objective>::named(&self.objective)
+            .map_err(|error| unknown("UnknownObjective", &error))?;
+        if !policy.searches() && *objective != Objective::Welfare {
             return Err(Failure::new(
                 "ObjectiveNotServed",
                 "only the policy `optimal` has objectives other than welfare",
@@ -69,46 +65,40 @@ impl Choice {
                 "give a number that is at least 0; 0.01 is 1 %",
             ));
         }
-        Ok(())
-    }
-
-    /// Decides; a checked choice, so the names are known.
-    pub fn plan(&self, setting: &Setting<'_>, stop: &AtomicBool) -> Plan {
-        match self.policy.as_str() {
-            "greedy" => Greedy.plan(setting),
-            "cliques" => Cliques.plan(setting),
-            "coalitions" => Coalitions.plan(setting),
-            "egoists" => Egoists.plan(setting),
-            "none" => Alone.plan(setting),
-            _ => {
-                let limit = self.time_limit.map(|limit| Duration::try_from_secs_f64(limit).ok());
-                let deadline = limit.flatten().and_then(|limit| Instant::now().checked_add(limit));
-                let effort = Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed };
-                let objective = objective(&self.objective).unwrap_or_default();
-                Optimal { objective, effort }.plan(setting)
-            }
-        }
+        let limit = self.time_limit.and_then(|limit| Duration::try_from_secs_f64(limit).ok());
+        Ok(Checked { policy, objective: *objective, limit, gap: self.gap, seed: self.seed })
     }
 }
 
-fn objective(name: &str) -> Result<Objective, Failure> {
-    match name {
-        "welfare" => Ok(Objective::Welfare),
-        "max-min" => Ok(Objective::MaxMin),
-        "proportional" => Ok(Objective::Proportional),
-        _ => {
-            let known = ["welfare", "max-min", "proportional"];
-            Err(unknown("UnknownObjective", "objective", name, &known))
-        }
+/// A choice that a policy can serve.
+#[derive(Clone, Copy)]
+pub struct Checked {
+    policy: Registered<dyn Policy>,
+    objective: Objective,
+    limit: Option<Duration>,
+    gap: f64,
+    seed: u64,
+}
+
+impl Checked {
+    /// Makes a plan; the time limit begins now.
+    pub fn plan(self, setting: &Setting<'_>, stop: &AtomicBool) -> Plan {
+        let deadline = self.limit.and_then(|limit| Instant::now().checked_add(limit));
+        let effort = Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed };
+        self.policy.plan(setting, self.objective, effort)
     }
 }
 
-fn unknown(kind: &'static str, what: &str, name: &str, known: &[&str]) -> Failure {
-    let hint = match graphs::nearest(name, known.iter().copied()) {
-        Some(nearest) => format!("did you mean \"{nearest}\"?"),
-        None => format!("one of {}", known.join(", ")),
-    };
-    Failure::new(kind, format!("the {what} \"{}\" is unknown", graphs::shown(name)), hint)
+fn unknown(kind: &'static str, error: &UnknownEntry) -> Failure {
+    Failure::new(kind, error.to_string(), error.hint())
+}
+
+/// The entries of all registries, as JSON.
+#[pyfunction]
+pub fn listings() -> Result<String, Failure> {
+    let mut written = Vec::new();
+    write_json(&mut written, &federation::listings()).map_err(unwritable)?;
+    text(written)
 }
 
 /// A plan and its certificate, as the texts of their files.
@@ -149,7 +139,7 @@ pub fn select(
     choice: Choice,
     refusals: bool,
 ) -> PyResult<(String, String)> {
-    choice.check()?;
+    let choice = choice.check()?;
     let (competing, benefit) = (&competing.graph, &benefit.graph);
     let written = interruptible(py, |stop| {
         let plan = choice.plan(&Setting::new(competing, benefit), stop);
@@ -294,12 +284,12 @@ pub fn compare(
     benefit: PyRef<'_, BenefitGraph>,
     choice: Choice,
 ) -> PyResult<(Vec<Row>, String)> {
-    choice.check()?;
-    let fairly = objective(&choice.objective)? != Objective::Welfare;
+    let choice = choice.check()?;
+    let fairly = choice.objective != Objective::Welfare;
     let (competing, benefit) = (&competing.graph, &benefit.graph);
     let comparisons: Vec<Comparison> = interruptible(py, |stop| {
-        let one = |policy: &str| {
-            let choice = Choice { policy: policy.to_owned(), ..choice.clone() };
+        let one = |policy| {
+            let choice = Checked { policy, ..choice };
             let start = Instant::now();
             let plan = choice.plan(&Setting::new(competing, benefit), stop);
             let seconds = start.elapsed().as_secs_f64();
@@ -318,7 +308,7 @@ pub fn compare(
                 note: plan.note,
             }
         };
-        POLICIES.into_iter().map(one).collect()
+        Registered::all().map(one).collect()
     })?;
     let table = comparison_text(&comparisons, fairly);
     let rows = comparisons.iter().map(|row| {

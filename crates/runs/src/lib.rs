@@ -170,7 +170,7 @@ fn begin_or_check(
             ("faults", faults),
             ("benefits", &benefits),
             ("competing", &competing_hash(prepared.competing())),
-            ("metric", prepared.metric().name()),
+            ("metric", prepared.metric().title()),
             ("direction", prepared.direction().name()),
             ("program", &program()),
             ("status", Status::Running.name()),

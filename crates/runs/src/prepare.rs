@@ -9,12 +9,12 @@ use std::{
 
 use fedcompetitors_files::{
     DataRules, FederationFile, Incomplete, ReadTable, TargetMeaning,
-    federation::{IncompleteRows, MetricName, Other, Participant, Scaling, Settings, TaskKind},
+    federation::{IncompleteRows, Other, Participant, Scaling, Settings, TaskKind},
     parse_table,
 };
-use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
+use fedcompetitors_graphs::{Choice, CompetingGraph, Participants, random::Stream};
 use fedcompetitors_learn::{
-    Generated, LearnError, Loss, Metric, Mlp, Model, NativeLearner, Outcome, Part, Samples, Scale,
+    Generated, LearnError, Loss, Metric, Model, NativeLearner, Outcome, Part, Samples, Scale,
     Split, Targets,
 };
 use fedcompetitors_record::Direction;
@@ -63,9 +63,6 @@ pub struct Learning {
     /// By what its number columns were scaled.
     pub scales: Option<Vec<Scale>>,
 }
-
-/// Slope of the hidden units below zero, as in the paper's models.
-const SLOPE: f32 = 0.2;
 
 impl Prepared {
     /// Reads everybody's data; files are looked for in `folder`.
@@ -143,12 +140,8 @@ impl Prepared {
     }
 
     /// What is reported.
-    pub fn metric(&self) -> Metric {
-        match self.settings.metric() {
-            MetricName::Mse => Metric::SquaredError,
-            MetricName::Accuracy => Metric::Accuracy,
-            MetricName::Auc => Metric::Auc,
-        }
+    pub fn metric(&self) -> Choice<dyn Metric> {
+        self.settings.metric()
     }
 
     /// Which way it is better.
@@ -195,7 +188,7 @@ impl Prepared {
             let learner = samples.and_then(|samples| {
                 let training = samples.chosen(&split.training)?;
                 let loss = self.loss(training.targets());
-                let (model, metric) = (Arc::clone(&self.model), self.metric());
+                let (model, metric) = (Arc::clone(&self.model), self.metric().0);
                 NativeLearner::new(model, loss, metric, &samples, &split)
             });
             let learner = learner.map_err(|error| self.of(at, error))?;
@@ -215,7 +208,7 @@ impl Prepared {
         };
         let learner = parts().and_then(|parts| {
             let (loss, model) = (self.loss(parts[0].targets()), Arc::clone(&self.model));
-            NativeLearner::from_parts(model, loss, self.metric(), parts)
+            NativeLearner::from_parts(model, loss, self.metric().0, parts)
         });
         learner.map_err(|error| self.of(0, error))
     }
@@ -371,9 +364,5 @@ fn model(settings: &Settings, sources: &[Source]) -> Arc<dyn Model> {
         (TaskKind::Classes, Some(Targets::Classes { count, .. })) => *count as usize,
         _ => 1,
     };
-    let mut widths = vec![inputs.max(1)];
-    widths.extend(&settings.model.hidden);
-    widths.push(outputs);
-    let model = Mlp::new(&widths, SLOPE);
-    if settings.model.own_head { Arc::new(model.with_own_head()) } else { Arc::new(model) }
+    settings.model.kind().build(inputs.max(1), outputs, &settings.model.layers())
 }

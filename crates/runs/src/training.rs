@@ -2,16 +2,14 @@
 
 use std::time::Instant;
 
-use fedcompetitors_files::{
-    federation::{Method, PolicyName, TrainerName, written},
-    write_certificate,
-};
+use fedcompetitors_files::{federation::Method, write_certificate};
 use fedcompetitors_graphs::{
-    BenefitGraph, Certificate, CompetingGraph, Participants, UsageGraph, bits::ones, refusals,
+    BenefitGraph, Certificate, Choice, CompetingGraph, Participants, UsageGraph, bits::ones,
+    refusals,
 };
 use fedcompetitors_learn::{Learner, Part};
 use fedcompetitors_record::{PlanFigures, Role, Stop};
-use fedcompetitors_select::Plan;
+use fedcompetitors_select::{Plan, Policy};
 use rayon::prelude::*;
 
 use super::{
@@ -20,8 +18,9 @@ use super::{
 };
 use fedcompetitors_federate::{
     FederateError, Federation,
+    estimate::Inputs,
     exchange::{self, Exchange, hex},
-    train::{Averaging, Correction, Kept, Trainer, Training},
+    train::{Averaging, Kept, Trainer, TrainerKind, Training},
 };
 
 /// Rounds after which figures are kept: not more of them than anybody looks at.
@@ -68,33 +67,32 @@ impl Session<'_> {
         &self,
         store: &mut Store,
         stored: Option<i64>,
-        policy: PolicyName,
-        trainer_name: TrainerName,
+        policy: Choice<dyn Policy>,
+        kind: Choice<TrainerKind>,
     ) -> Result<(), RunError> {
         let (prepared, settings) = (self.prepared, self.prepared.settings());
-        let method = Method::Planned(policy, trainer_name);
+        let method = Method::Planned(policy, kind);
         let name = method.name();
-        let (benefit, spent) = self.benefits(store, methods::needs_benefits(policy))?;
+        let (benefit, spent) = self.benefits(store, policy.needs_benefits())?;
         let budget = self.budget(store)?;
         if spent as usize >= budget {
             let needed = spent as usize;
             return Err(FederateError::Budget { needed, budget }.into());
         }
         let effort = methods::effort(settings, budget - spent as usize);
-        let trainer = methods::trainer(trainer_name, settings, &benefit);
+        let trainer = settings.trainer(kind);
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
         let federation = Federation::new(prepared.competing(), learners, self.seed)?;
         let (usage, plan) = if let Some(id) = stored {
             (stored_usage(store, prepared.participants(), id)?, None)
         } else {
             (self.tell)((0, 0), &format!("{name}: who may learn from whom"));
-            let objective = settings.selection.objective;
-            let plan = methods::plan(policy, objective, prepared.competing(), &benefit);
+            let plan = methods::plan(policy, settings, prepared.competing(), &benefit);
             let Plan { usage, welfare, upper_bound, note, .. } = plan;
             let note = note.map(str::to_owned);
             (usage, Some(PlanFigures { welfare, upper_bound, note }))
         };
-        let training = trainer.begin(&federation, &usage, effort);
+        let training = trainer.begin(&federation, &usage, &benefit, effort);
         let id = if let Some(id) = stored {
             id
         } else {
@@ -110,9 +108,9 @@ impl Session<'_> {
                 seed: self.seed,
                 method: name.clone(),
                 role: self.role(method),
-                policy: written(policy),
-                trainer: written(trainer_name),
-                estimator: methods::needs_benefits(policy).then(|| written(estimator)),
+                policy: policy.to_string(),
+                trainer: kind.to_string(),
+                estimator: policy.needs_benefits().then(|| estimator.to_string()),
                 rounds: training.rounds(),
                 certificate,
                 plan,
@@ -123,7 +121,7 @@ impl Session<'_> {
                 flows: methods::flows(settings, method, prepared.competing(), &usage),
             })?
         };
-        let (trainer, federation, is_pooled) = (&*trainer, &federation, false);
+        let (trainer, federation, is_pooled) = (&**trainer, &federation, false);
         self.to_the_end(store, training, &Ready { id, name, trainer, federation, spent, is_pooled })
     }
 
@@ -136,10 +134,10 @@ impl Session<'_> {
         let federation = Federation::new(&competing, vec![&learner], self.seed)?;
         let settings = self.prepared.settings();
         let effort = methods::effort(settings, self.budget(store)?);
-        let local_steps = settings.training.local_steps;
-        let trainer = Averaging { local_steps, correction: Correction::None };
+        let trainer = Averaging {};
         let name = Method::Pooled.name();
-        let training = trainer.begin(&federation, &usage, effort);
+        let nothing = BenefitGraph::builder(&everyone).build();
+        let training = trainer.begin(&federation, &usage, &nothing, effort);
         let id = if let Some(id) = stored {
             id
         } else {
@@ -149,7 +147,7 @@ impl Session<'_> {
                 method: name.clone(),
                 role: self.role(Method::Pooled),
                 policy: name.clone(),
-                trainer: written(TrainerName::Averaging),
+                trainer: "averaging".into(),
                 estimator: None,
                 rounds: training.rounds(),
                 certificate: String::new(),
@@ -248,17 +246,18 @@ impl Session<'_> {
             return Ok((BenefitGraph::builder(participants).build(), 0));
         }
         let settings = self.prepared.settings();
-        let name = written(settings.benefit.estimator);
+        let name = settings.benefit.estimator.to_string();
         if let Some(found) = store.estimate(participants, self.seed, &name)? {
             return Ok((found.benefit, found.gradients));
         }
         (self.tell)((0, 0), &format!("{name}: who would help whom"));
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
         let federation = Federation::new(self.prepared.competing(), learners, self.seed)?;
-        let estimator = methods::estimator(settings, self.options.given.clone());
         // Faults are of the trainings' rounds: an estimate has everybody.
         let mut exchange = Exchange::recorded(self.prepared.competing(), None);
-        let found = estimator.estimate(&federation, &mut exchange);
+        let batch = settings.training.batch;
+        let inputs = Inputs { batch, given: self.options.given.as_ref() };
+        let found = settings.estimator().estimate(&federation, &mut exchange, inputs);
         let (transfers, _) = exchange.drain();
         if let Err(error @ FederateError::Guard { round, .. }) = &found {
             let message = error.to_string();
@@ -275,7 +274,7 @@ impl Session<'_> {
     fn budget(&self, store: &mut Store) -> Result<usize, RunError> {
         let settings = self.prepared.settings();
         let needs = |method: &Method| match method {
-            Method::Planned(policy, _) => methods::needs_benefits(*policy),
+            Method::Planned(policy, _) => policy.needs_benefits(),
             Method::Pooled => false,
         };
         let (_, spent) = self.benefits(store, settings.methods().iter().any(needs))?;
@@ -307,7 +306,7 @@ impl Session<'_> {
         round: usize,
         is_last: bool,
     ) -> Vec<Figure> {
-        let metric = self.prepared.metric().name();
+        let metric = self.prepared.metric().title();
         let parts: &[Part] =
             if is_last { &[Part::Validation, Part::Test] } else { &[Part::Validation] };
         self.learners

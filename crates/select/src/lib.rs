@@ -3,14 +3,7 @@
 //! A [`Policy`] takes a [`Setting`] (who competes, who would help whom, what has flowed so
 //! far) and gives a [`Plan`].
 //!
-//! | policy | gives |
-//! |---|---|
-//! | [`Greedy`] | the paper's selection |
-//! | [`Optimal`] | the largest welfare that the rule allows, with proof |
-//! | [`Cliques`] | everybody with everybody in as few groups without competitors as can be |
-//! | [`Coalitions`] | the collaboration equilibrium inside those groups |
-//! | [`Egoists`] | coalitions without competitors or free riders |
-//! | [`Alone`] | nothing |
+//! The policies are in `policies`, one file each; `Choice<dyn Policy>` finds one by its name.
 //!
 //! [`Past`] is what had flowed before a plan, and how it changes when participants come and go.
 //!
@@ -22,26 +15,19 @@
 pub mod generate;
 pub mod paper;
 
-mod cliques;
 mod closure;
-mod coalitions;
-mod egoists;
-mod greedy;
-mod optimal;
 mod parallel;
 mod past;
 mod plan;
-mod policy;
+mod policies;
 mod setting;
 mod shares;
 
-pub use cliques::{CliqueCover, cliques};
-pub use coalitions::coalitions;
-pub use egoists::egoists;
-pub use greedy::{greedy, greedy_usage};
-pub use optimal::{Effort, Objective, fairest, local_search, optimal};
 pub use past::{ChangeError, Past};
 pub use plan::Plan;
-pub use policy::{Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy};
+pub use policies::{
+    Alone, CliqueCover, Cliques, Coalitions, Effort, Egoists, Greedy, Objective, Optimal, Policy,
+    cliques, coalitions, egoists, fairest, greedy, greedy_usage, local_search, optimal,
+};
 pub use setting::Setting;
 pub use shares::Shares;

@@ -11,9 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use fedcompetitors_files::MOST_PARTICIPANTS;
-use fedcompetitors_select::{Effort, Objective};
+use fedcompetitors_graphs::{Choice, Registry};
+use fedcompetitors_select::{Effort, Greedy, Objective, Optimal, Policy};
 
 pub use data::*;
 pub use reproduce::*;
@@ -79,6 +83,8 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Run one of the paper's experiments and print its table.
     Reproduce(ReproduceArguments),
+    /// List metrics, models, estimators, policies and trainers, with settings.
+    List(ListArguments),
     /// Generate a random federation, for tests and benchmarks.
     Generate(GenerateArguments),
     /// List and fetch public data sets.
@@ -156,51 +162,22 @@ impl WhatIfArguments {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PolicyName {
-    /// The paper's selection: in order of level of potential, each participant takes all helpers
-    /// that it may.
-    Greedy,
-    /// The largest welfare that the rule allows, with a proven bound.
-    Optimal,
-    /// As few groups without competitors as possible; all members of a group learn from each other.
-    Cliques,
-    /// The collaboration equilibrium inside those groups.
-    Coalitions,
-    /// Coalitions without competitors or free riders.
-    Egoists,
-    /// No edges: every participant trains alone.
-    None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ObjectiveName {
-    /// The largest sum of benefits.
-    Welfare,
-    /// Maximise the smallest benefit that a participant gets, then the next smallest, and so on.
-    MaxMin,
-    /// Help as many participants as possible, then maximise the product of what they get.
-    Proportional,
-}
-
-impl From<ObjectiveName> for Objective {
-    fn from(name: ObjectiveName) -> Self {
-        match name {
-            ObjectiveName::Welfare => Self::Welfare,
-            ObjectiveName::MaxMin => Self::MaxMin,
-            ObjectiveName::Proportional => Self::Proportional,
-        }
-    }
+/// Reads the name of an entry; the help lists all entries.
+fn entry<T: Registry + ?Sized + Send>() -> impl TypedValueParser<Value = Choice<T>> {
+    let value = |entry: Choice<T>| {
+        PossibleValue::new(entry.0.name()).help(entry.0.help().trim_end_matches('.'))
+    };
+    PossibleValuesParser::new(Choice::<T>::all().map(value)).try_map(|name| name.parse())
 }
 
 #[derive(Debug, Args)]
 pub struct PolicyArguments {
     /// The policy that makes the plan.
-    #[arg(long, value_enum, default_value_t = PolicyName::Greedy)]
-    pub policy: PolicyName,
+    #[arg(long, value_parser = entry::<dyn Policy>(), default_value_t = Choice(&Greedy))]
+    pub policy: Choice<dyn Policy>,
     /// The objective of `optimal`.
-    #[arg(long, value_enum, default_value_t = ObjectiveName::Welfare)]
-    pub objective: ObjectiveName,
+    #[arg(long, value_parser = entry::<Objective>(), default_value_t = Choice(&Objective::Welfare))]
+    pub objective: Choice<Objective>,
     #[command(flatten)]
     pub effort: EffortArguments,
 }
@@ -284,8 +261,8 @@ pub struct PriceArguments {
     pub participants: Option<PathBuf>,
     /// The policy that makes the plans. With a heuristic policy, the price also depends on the
     /// heuristic.
-    #[arg(long, value_enum, default_value_t = PolicyName::Optimal)]
-    pub policy: PolicyName,
+    #[arg(long, value_parser = entry::<dyn Policy>(), default_value_t = Choice(&Optimal))]
+    pub policy: Choice<dyn Policy>,
     #[command(flatten)]
     pub effort: EffortArguments,
     /// Output format.
@@ -301,8 +278,8 @@ pub struct CompareArguments {
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
     /// The objective of `optimal`.
-    #[arg(long, value_enum, default_value_t = ObjectiveName::Welfare)]
-    pub objective: ObjectiveName,
+    #[arg(long, value_parser = entry::<Objective>(), default_value_t = Choice(&Objective::Welfare))]
+    pub objective: Choice<Objective>,
     #[command(flatten)]
     pub effort: EffortArguments,
     /// Output format.
@@ -361,6 +338,13 @@ pub struct ExplainArguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub format: TableFormat,
 }
 
 #[derive(Debug, Args)]

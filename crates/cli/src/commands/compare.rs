@@ -3,33 +3,23 @@
 use std::time::Instant;
 
 use fedcompetitors_files::write_json;
-use fedcompetitors_graphs::{find_leak, longest_chain};
+use fedcompetitors_graphs::{Choice, find_leak, longest_chain};
 use fedcompetitors_report::{Comparison, comparison_text};
-use fedcompetitors_select::{Setting, Shares};
+use fedcompetitors_select::{Objective, Policy, Setting, Shares};
 use serde_json::{Value, json};
 
 use super::{decide::Decider, select::read};
 use crate::{
     Failure, Outcome,
-    arguments::{CompareArguments, Format, ObjectiveName, PolicyName},
+    arguments::{CompareArguments, Format},
     output::print,
 };
 
-/// The best plan first: the others are measured by it.
-const POLICIES: [PolicyName; 6] = [
-    PolicyName::Optimal,
-    PolicyName::Greedy,
-    PolicyName::Egoists,
-    PolicyName::Coalitions,
-    PolicyName::Cliques,
-    PolicyName::None,
-];
-
 pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
-    let compared = POLICIES.iter().map(|&policy| {
+    let compared = Choice::<dyn Policy>::all().map(|policy| {
         let start = Instant::now();
-        let plan = Decider::new(policy, arguments.objective, &arguments.effort, 1)
+        let plan = Decider::new(policy, *arguments.objective, &arguments.effort, 1)
             .plan(&Setting::new(&graphs.competing, &graphs.benefit));
         let seconds = start.elapsed().as_secs_f64();
         let usage = &plan.usage;
@@ -50,7 +40,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
         }
     });
     let comparisons: Vec<Comparison> = compared.collect();
-    let fairly = arguments.objective != ObjectiveName::Welfare;
+    let fairly = *arguments.objective != Objective::Welfare;
     print(|output| match arguments.format {
         Format::Text => output.write_all(comparison_text(&comparisons, fairly).as_bytes()),
         Format::Json => {

@@ -2,20 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Plan, Policy, Setting,
-};
+use fedcompetitors_graphs::Choice;
+use fedcompetitors_select::{Effort, Objective, Plan, Policy, Setting};
 
 use crate::{
     Failure,
-    arguments::{EffortArguments, ObjectiveName, PolicyArguments, PolicyName},
+    arguments::{EffortArguments, PolicyArguments},
     interrupt::while_searching,
 };
 
 /// Makes plans by one policy, which share a limit of time.
 pub struct Decider<'a> {
-    policy: PolicyName,
-    objective: ObjectiveName,
+    policy: Choice<dyn Policy>,
+    objective: Objective,
     effort: &'a EffortArguments,
     /// How many plans are still to be made.
     plans: usize,
@@ -25,8 +24,8 @@ pub struct Decider<'a> {
 impl<'a> Decider<'a> {
     /// For so many plans, beginning now.
     pub fn new(
-        policy: PolicyName,
-        objective: ObjectiveName,
+        policy: Choice<dyn Policy>,
+        objective: Objective,
         effort: &'a EffortArguments,
         plans: usize,
     ) -> Self {
@@ -42,18 +41,18 @@ impl<'a> Decider<'a> {
     /// If an objective is given to a policy that has its own.
     pub fn of(arguments: &'a PolicyArguments, plans: usize) -> Result<Self, Failure> {
         let PolicyArguments { policy, objective, effort } = arguments;
-        if *policy != PolicyName::Optimal && *objective != ObjectiveName::Welfare {
+        if !policy.searches() && **objective != Objective::Welfare {
             return Err(Failure::Usage {
                 error: "only the policy `optimal` has objectives other than welfare".into(),
                 hint: "add `--policy optimal`, or omit `--objective`".into(),
             });
         }
-        Ok(Self::new(*policy, *objective, effort, plans))
+        Ok(Self::new(*policy, **objective, effort, plans))
     }
 
     /// Is the plan the best there is or a search for it, rather than a heuristic's?
     pub fn seeks_the_largest_welfare(&self) -> bool {
-        self.policy == PolicyName::Optimal && self.objective == ObjectiveName::Welfare
+        self.policy.searches() && self.objective == Objective::Welfare
     }
 
     /// The next plan.
@@ -61,29 +60,12 @@ impl<'a> Decider<'a> {
         let left = self.deadline.saturating_duration_since(Instant::now()).as_secs_f64();
         let seconds = left / self.plans.max(1) as f64;
         self.plans = self.plans.saturating_sub(1);
-        if self.policy == PolicyName::Optimal {
-            return while_searching(|stop| {
-                let effort = self.effort.effort(seconds, stop);
-                plan_by(self.policy, self.objective, effort, setting)
-            });
+        if !self.policy.searches() {
+            return self.policy.plan(setting, self.objective, Effort::default());
         }
-        plan_by(self.policy, self.objective, Effort::default(), setting)
-    }
-}
-
-/// The plan of a policy; only `optimal` has an objective and takes an effort.
-pub fn plan_by(
-    policy: PolicyName,
-    objective: ObjectiveName,
-    effort: Effort<'_>,
-    setting: &Setting<'_>,
-) -> Plan {
-    match policy {
-        PolicyName::Greedy => Greedy.plan(setting),
-        PolicyName::Cliques => Cliques.plan(setting),
-        PolicyName::Coalitions => Coalitions.plan(setting),
-        PolicyName::Egoists => Egoists.plan(setting),
-        PolicyName::None => Alone.plan(setting),
-        PolicyName::Optimal => Optimal { objective: objective.into(), effort }.plan(setting),
+        while_searching(|stop| {
+            let effort = self.effort.effort(seconds, stop);
+            self.policy.plan(setting, self.objective, effort)
+        })
     }
 }

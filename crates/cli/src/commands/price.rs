@@ -2,13 +2,13 @@
 
 use fedcompetitors_files::write_json;
 use fedcompetitors_report::{Price, prices_text};
-use fedcompetitors_select::Setting;
+use fedcompetitors_select::{Objective, Setting};
 use serde_json::json;
 
 use super::{decide::Decider, select::read};
 use crate::{
     Failure, Outcome,
-    arguments::{Format, ObjectiveName, PriceArguments},
+    arguments::{Format, PriceArguments},
     interrupt::was_interrupted,
     output::{print, warn},
 };
@@ -18,7 +18,7 @@ pub fn price(arguments: &PriceArguments) -> Result<Outcome, Failure> {
     let participants = graphs.benefit.participants();
     let pairs: Vec<(usize, usize)> = graphs.competing.pairs().collect();
     let mut decider =
-        Decider::new(arguments.policy, ObjectiveName::Welfare, &arguments.effort, 1 + pairs.len());
+        Decider::new(arguments.policy, Objective::Welfare, &arguments.effort, 1 + pairs.len());
     let now = decider.plan(&Setting::new(&graphs.competing, &graphs.benefit));
     let mut found = Vec::new();
     for &(a, b) in &pairs {

@@ -162,7 +162,7 @@ pub fn given_benefits(
     federation: &FederationFile,
     beside: &Path,
 ) -> Result<Option<BenefitGraph>, Failure> {
-    match &federation.settings.benefit.file {
+    match federation.settings.estimator().file() {
         None => Ok(None),
         Some(file) => {
             let participants = federation.competing.participants();

@@ -15,26 +15,23 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use clap::ValueEnum;
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, GraphError, Participants, refusals, shown,
+    BenefitGraph, Choice, CompetingGraph, Entry, GraphError, Participants, Registry, refusals,
+    shown,
 };
 use fedcompetitors_report::{
     Explanation, RunParticipant, RunReport, Worth,
     html::{Changed, Refused, View, WhatIf, what_if_page},
     number, refusal_text,
 };
-use fedcompetitors_select::{Effort, Plan, Setting};
+use fedcompetitors_select::{Effort, Greedy, Objective, Plan, Policy, Setting};
 
 use super::{
     Desk,
     answers::{at_work, html, not_here, unreadable},
     guard::told,
 };
-use crate::{
-    arguments::{ObjectiveName, PolicyName},
-    commands::{decide::plan_by, what_if::effects},
-};
+use crate::commands::what_if::effects;
 
 /// Participants of a federation that is asked about.
 const MOST_PARTICIPANTS: usize = 500;
@@ -57,8 +54,8 @@ const MOST_REASONS: usize = 200;
 /// A question. Participants are their places, newcomers after all others.
 #[derive(Debug, Clone, PartialEq)]
 struct Question {
-    policy: PolicyName,
-    objective: ObjectiveName,
+    policy: Choice<dyn Policy>,
+    objective: Choice<Objective>,
     newcomers: Vec<String>,
     absent: BTreeSet<usize>,
     compete: BTreeSet<(usize, usize)>,
@@ -71,8 +68,8 @@ struct Question {
 impl Default for Question {
     fn default() -> Self {
         Self {
-            policy: PolicyName::Greedy,
-            objective: ObjectiveName::Welfare,
+            policy: Choice(&Greedy),
+            objective: Choice(&Objective::Welfare),
             newcomers: Vec::new(),
             absent: BTreeSet::new(),
             compete: BTreeSet::new(),
@@ -90,7 +87,11 @@ type Nonsense = String;
 impl Question {
     /// Reads an address that is about so many participants, and by this policy where it says
     /// nothing else; says whether a button was pressed.
-    fn read(query: &str, count: usize, policy: PolicyName) -> Result<(Self, bool), Nonsense> {
+    fn read(
+        query: &str,
+        count: usize,
+        policy: Choice<dyn Policy>,
+    ) -> Result<(Self, bool), Nonsense> {
         let pairs: Vec<(String, String)> =
             form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let all = |key: &'static str| {
@@ -98,12 +99,12 @@ impl Question {
         };
         let mut question = Self { policy, ..Self::default() };
         if let Some(name) = all("policy").next_back() {
-            question.policy = PolicyName::from_str(name, false)
-                .map_err(|_| "The address names an unknown policy.".to_owned())?;
+            question.policy =
+                name.parse().map_err(|_| "The address names an unknown policy.".to_owned())?;
         }
         if let Some(name) = all("objective").next_back() {
-            question.objective = ObjectiveName::from_str(name, false)
-                .map_err(|_| "The address names an unknown objective.".to_owned())?;
+            question.objective =
+                name.parse().map_err(|_| "The address names an unknown objective.".to_owned())?;
         }
         question.newcomers = all("new").map(str::to_owned).collect();
         let count = count + question.newcomers.len();
@@ -192,8 +193,8 @@ impl Question {
     /// The address, relative to the run's page.
     fn address(&self) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("policy", &word(&self.policy));
-        query.append_pair("objective", &word(&self.objective));
+        query.append_pair("policy", self.policy.name());
+        query.append_pair("objective", self.objective.name());
         query.extend_pairs(self.fields());
         if let Some((from, to)) = self.why {
             query.append_pair("why", &format!("{}-{}", from + 1, to + 1));
@@ -257,10 +258,6 @@ impl Question {
     }
 }
 
-fn word(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
 fn different(a: usize, b: usize) -> Result<(usize, usize), Nonsense> {
     if a == b { Err("Choose two different participants.".into()) } else { Ok((a, b)) }
 }
@@ -309,10 +306,10 @@ pub async fn what_if(
 
 /// The run's own policy, so that what is there now is its plan. With many participants the best plan
 /// takes longer than somebody who asks wants to wait.
-fn usual_policy(view: &View) -> PolicyName {
+fn usual_policy(view: &View) -> Choice<dyn Policy> {
     let own = view.run.methods.first().and_then(|method| method.name.split('+').next());
-    let own = own.and_then(|name| PolicyName::from_str(name, false).ok());
-    own.filter(|_| view.run.participants.len() <= AT_ONCE).unwrap_or(PolicyName::Greedy)
+    let own = own.and_then(|name| name.parse().ok());
+    own.filter(|_| view.run.participants.len() <= AT_ONCE).unwrap_or(Choice(&Greedy))
 }
 
 /// What comes of a question.
@@ -345,7 +342,7 @@ fn answer(view: &View, question: &Question) -> Result<WhatIf, GraphError> {
     let plan = |setting: &Setting<'_>| {
         let deadline = Instant::now().checked_add(Duration::from_secs_f64(SECONDS));
         let effort = Effort { deadline, stop: None, gap: 0.0, seed: 1 };
-        plan_by(question.policy, question.objective, effort, setting)
+        question.policy.plan(setting, *question.objective, effort)
     };
     let now = plan(&Setting::new(&competing, &benefit));
     let then = plan(&Setting::new(&competing_then, &benefit_then).without(&absent));
@@ -362,8 +359,8 @@ fn answer(view: &View, question: &Question) -> Result<WhatIf, GraphError> {
     Ok(WhatIf {
         unexplained: refused - shown.refusals.len(),
         then: shown,
-        policies: choices(&question.policy),
-        objectives: choices(&question.objective),
+        policies: choices(question.policy),
+        objectives: choices(question.objective),
         changes: question.changes(&participants),
         fields: question.fields(),
         pair: question.pair,
@@ -371,13 +368,13 @@ fn answer(view: &View, question: &Question) -> Result<WhatIf, GraphError> {
         effects,
         now: worth(&now),
         worth: worth(&then),
-        searched: (question.policy == PolicyName::Optimal).then_some(SECONDS),
+        searched: question.policy.searches().then_some(SECONDS),
     })
 }
 
-/// All values of an option, and which one is chosen.
-fn choices<T: ValueEnum + PartialEq>(chosen: &T) -> Vec<(String, bool)> {
-    T::value_variants().iter().map(|value| (word(value), value == chosen)).collect()
+/// All entries, and which one is chosen.
+fn choices<T: Registry + ?Sized>(chosen: Choice<T>) -> Vec<(String, bool)> {
+    Choice::<T>::all().map(|entry| (entry.to_string(), entry == chosen)).collect()
 }
 
 /// The federation as it would be.

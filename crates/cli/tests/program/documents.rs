@@ -277,10 +277,28 @@ fn the_command_line_is_documented_as_it_is() {
             section("###", &[&command, &inner]);
         }
     }
+    check_document("docs/cli.md", &page);
+}
+
+/// `docs/methods.md` is made from the registries.
+#[test]
+fn everything_that_can_be_named_is_documented() {
+    let listed = Desk::new().run(&["list", "--format", "markdown"]);
+    let page = format!(
+        "# Methods, models and metrics\n\n\
+        What a [federation file](federation-file.md) can name. Made by `fedcompetitors list --format markdown`;\n\
+        a test compares it.\n\n{}",
+        text(&listed.stdout).trim_end()
+    ) + "\n";
+    check_document("docs/methods.md", &page);
+}
+
+/// A document that is made by the program.
+fn check_document(document: &str, page: &str) {
     if env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        fs::write(root().join("docs/cli.md"), &page).expect("written");
+        fs::write(root().join(document), page).expect("written");
     }
-    assert!(read("docs/cli.md") == page, "docs/cli.md is old; INSTA_UPDATE=always writes it");
+    assert!(read(document) == page, "{document} is old; INSTA_UPDATE=always writes it");
 }
 
 /// The names under `Commands:`.

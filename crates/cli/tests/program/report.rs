@@ -216,7 +216,7 @@ fn hostile_names_stay_names() {
 pub fn run_many(desk: &Desk, count: usize) {
     let mut federation = String::from(
         "name = \"many\"\ncompare = [\"local\"]\n[selection]\npolicy = \"greedy\"\n\
-         [benefit]\nestimator = \"given\"\nfile = \"benefit.csv\"\n\
+         [benefit]\nestimator = \"given\"\n[benefit.given]\nfile = \"benefit.csv\"\n\
          [training]\nrounds = 8\nlocal-steps = 1\n",
     );
     let mut benefit = String::from("from,to,benefit\n");

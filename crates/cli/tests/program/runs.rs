@@ -28,7 +28,8 @@ rounds = 12
 local-steps = 3
 rate = 0.05
 batch = 16
-hypernetwork-hidden = 5
+[training.hypernetworks]
+hidden = 5
 [[participants]]
 name = "A"
 generate = { samples = 80 }

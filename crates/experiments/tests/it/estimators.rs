@@ -4,7 +4,7 @@
 use fedcompetitors_experiments::{Experiment, Setting};
 use fedcompetitors_federate::{
     FederateError, Federation,
-    estimate::{Estimator, Given, JointHypernetwork, Measured, Mixture, agreement},
+    estimate::{Estimator, Given, Inputs, JointHypernetwork, Measured, Mixture, agreement},
     exchange::{Content, Exchange, Transfer},
 };
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
@@ -18,7 +18,16 @@ fn estimate(
 ) -> BenefitGraph {
     let learners = data.iter().map(|learner| learner as &dyn Learner).collect();
     let federation = Federation::new(competing, learners, seed).expect("one learner each");
-    estimator.estimate(&federation, &mut Exchange::new(competing)).expect("it does not diverge")
+    estimate_with(estimator, &federation, Inputs::default())
+}
+
+fn estimate_with(
+    estimator: &dyn Estimator,
+    federation: &Federation<'_>,
+    inputs: Inputs<'_>,
+) -> BenefitGraph {
+    let mut exchange = Exchange::new(federation.competing());
+    estimator.estimate(federation, &mut exchange, inputs).expect("it does not diverge")
 }
 
 /// The helpers of each participant.
@@ -54,17 +63,16 @@ fn batches_are_enough_to_tell_opposites() {
     let competing = Setting::Strong.competing();
     let data = Setting::Strong.synthetic().learners(22, 20, 100).expect("enough samples");
     let partners: Vec<Vec<usize>> = (0..8).map(|to: usize| vec![to ^ 1]).collect();
-    let batch = Some(200);
-    let estimators: [Box<dyn Estimator>; 3] = [
-        Box::new(Mixture { batch, ..Mixture::default() }),
-        Box::new(Measured { batch, ..Measured::default() }),
-        Box::new(JointHypernetwork { batch, ..JointHypernetwork::default() }),
-    ];
+    let learners = data.iter().map(|learner| learner as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners, 22).expect("one learner each");
+    let inputs = Inputs { batch: Some(200), given: None };
+    let estimators: [&dyn Estimator; 3] =
+        [&Mixture::default(), &Measured::default(), &JointHypernetwork::default()];
     for estimator in estimators {
-        let benefit = estimate(&*estimator, &competing, &data, 22);
-        assert_eq!(helpers(&benefit), partners, "{}", estimator.name());
+        let benefit = estimate_with(estimator, &federation, inputs);
+        assert_eq!(helpers(&benefit), partners, "{estimator:?}");
     }
-    let batched = estimate(&Mixture { batch, ..Mixture::default() }, &competing, &data, 22);
+    let batched = estimate_with(&Mixture::default(), &federation, inputs);
     let whole = estimate(&Mixture::default(), &competing, &data, 22);
     assert_ne!(batched, whole, "batches are used");
 }
@@ -101,7 +109,10 @@ fn what_is_given_is_taken() {
     let mut benefit = BenefitGraph::builder(competing.participants());
     benefit.add(0, 1, 0.25).expect("a benefit");
     let benefit = benefit.build();
-    let found = estimate(&Given(benefit.clone()), &competing, &data, 20);
+    let learners = data.iter().map(|learner| learner as &dyn Learner).collect();
+    let federation = Federation::new(&competing, learners, 20).expect("one learner each");
+    let inputs = Inputs { batch: None, given: Some(&benefit) };
+    let found = estimate_with(&Given::default(), &federation, inputs);
     assert_eq!(helpers(&found), helpers(&benefit));
     assert_eq!(agreement(&competing, &benefit, &found), Some(1.0));
 }
@@ -127,7 +138,9 @@ fn estimates_have_a_ledger() {
     let federation = Federation::new(&competing, learners(), 20).expect("one learner each");
     let moved = |estimator: &dyn Estimator| {
         let mut exchange = Exchange::recorded(&competing, None);
-        estimator.estimate(&federation, &mut exchange).expect("it does not diverge");
+        estimator
+            .estimate(&federation, &mut exchange, Inputs::default())
+            .expect("it does not diverge");
         let (transfers, incidents) = exchange.drain();
         assert_eq!(incidents, []);
         for transfer in transfers.iter().filter(|transfer| transfer.to.is_some()) {
@@ -159,8 +172,9 @@ fn estimates_have_a_ledger() {
     let unaware = Federation::new(&nobody, learners(), 20).expect("one learner each");
     let estimators: [&dyn Estimator; 2] = [&mixture, &Measured { steps: 2, ..Measured::default() }];
     for estimator in estimators {
-        let result = estimator.estimate(&unaware, &mut Exchange::new(&competing));
-        assert!(matches!(result, Err(FederateError::Guard { .. })), "{}", estimator.name());
+        let result =
+            estimator.estimate(&unaware, &mut Exchange::new(&competing), Inputs::default());
+        assert!(matches!(result, Err(FederateError::Guard { .. })), "{estimator:?}");
     }
 }
 

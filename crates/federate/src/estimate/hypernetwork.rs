@@ -4,35 +4,43 @@
 //! Everybody sees models that everybody has trained, competitors included: this is for
 //! simulations and trusted coordinators.
 
-use fedcompetitors_graphs::BenefitGraph;
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, kernels, simplex};
+use fedcompetitors_record::Flow;
+use serde::{Deserialize, Serialize};
 
-use super::{Estimator, Search, candidates, entrust_all, graph};
+use super::{Estimator, EstimatorKind, Inputs, Search, candidates, entrust_all, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::Exchange,
+    kinds::{BadSettings, Key, Settings, in_range},
     train::{Batches, Headed, VARIATION, each},
 };
 
-/// The joint Pareto hypernetwork.
-#[derive(Debug, Clone, Copy, PartialEq)]
+pub static KIND: EstimatorKind = EstimatorKind::new::<JointHypernetwork>(
+    "hypernetwork",
+    "The paper's: the preference rays of one joint hypernetwork. It shows traces of all participants to all, so it is for simulations.",
+);
+
+/// Settings of `hypernetwork`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct JointHypernetwork {
-    /// The width of its hidden layers.
+    /// The width of the hidden layers.
     pub hidden: usize,
-    /// Steps, each on a ray of its own.
+    /// Steps, each on a random ray.
     pub steps: usize,
-    /// How they are made.
+    /// The optimizer settings; a federation file cannot set them.
+    #[serde(skip)]
     pub rule: Rule,
-    /// The parameter of the Dirichlet distribution that rays come from.
+    /// The parameter of the Dirichlet distribution of the rays.
     pub concentration: f64,
     /// Steps on each participant's own ray.
     pub ray_steps: usize,
-    /// How strongly they are drawn to the sample counts.
-    pub pull: f32,
-    /// Entries below this are no benefit.
+    /// How strongly rays are drawn to the sample counts.
+    pub pull: f64,
+    /// Helpers whose entry of the ray is below this threshold are dropped.
     pub threshold: f64,
-    /// Samples for each gradient of a step; all of them if it is not said.
-    pub batch: Option<usize>,
 }
 
 impl Default for JointHypernetwork {
@@ -45,20 +53,50 @@ impl Default for JointHypernetwork {
             ray_steps: 50,
             pull: 1.4,
             threshold: 0.1,
-            batch: None,
         }
     }
 }
 
+impl Settings for JointHypernetwork {
+    const KEYS: &'static [Key] = &[
+        Key {
+            name: "threshold",
+            help: "Helpers whose entry of the preference ray is below this threshold are dropped.",
+        },
+        Key { name: "hidden", help: "Width of the hidden layers." },
+        Key { name: "steps", help: "Steps, each on a random ray." },
+        Key {
+            name: "concentration",
+            help: "The parameter of the Dirichlet distribution of the rays.",
+        },
+        Key { name: "ray-steps", help: "Steps on each participant's own ray." },
+        Key { name: "pull", help: "How strongly rays are drawn to the sample counts." },
+    ];
+
+    fn check(&self) -> Result<(), BadSettings> {
+        in_range("threshold", self.threshold.is_finite() && self.threshold >= 0.0, "0 or more")?;
+        in_range("hidden", (1..=10_000).contains(&self.hidden), "1 to 10000")?;
+        in_range("steps", (1..=1_000_000).contains(&self.steps), "1 to 1000000")?;
+        let is_positive = self.concentration.is_finite() && self.concentration > 0.0;
+        in_range("concentration", is_positive, "above 0")?;
+        in_range("ray-steps", self.ray_steps <= 1_000_000, "0 to 1000000")?;
+        in_range("pull", self.pull.is_finite() && self.pull >= 0.0, "0 or more")
+    }
+}
+
 impl Estimator for JointHypernetwork {
-    fn name(&self) -> &'static str {
-        "hypernetwork"
+    fn flow(&self, competing: &CompetingGraph) -> Flow {
+        flow(
+            "hypernetwork: the models of one common hypernetwork show each participant traces of all others, unless a trusted coordinator has all data",
+            competing.pairs().collect(),
+        )
     }
 
     fn estimate(
         &self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        inputs: Inputs<'_>,
     ) -> Result<BenefitGraph, FederateError> {
         entrust_all(federation, exchange);
         let mut searches: Vec<Search> = (0..federation.len())
@@ -68,7 +106,7 @@ impl Estimator for JointHypernetwork {
         // network happens to believe at one moment does not decide.
         let first = self.steps / 2;
         let due = |step: usize| (step - first) * self.ray_steps / (self.steps - first).max(1);
-        self.train_and(federation, |step, network, members| {
+        self.train_and(federation, inputs.batch, |step, network, members| {
             if step < first {
                 return Ok(());
             }
@@ -93,14 +131,19 @@ impl JointHypernetwork {
     ///
     /// # Errors
     /// If training diverges.
-    pub fn train(&self, federation: &Federation<'_>) -> Result<Hypernetwork, FederateError> {
-        self.train_and(federation, |_, _, _| Ok(()))
+    pub fn train(
+        &self,
+        federation: &Federation<'_>,
+        batch: Option<usize>,
+    ) -> Result<Hypernetwork, FederateError> {
+        self.train_and(federation, batch, |_, _, _| Ok(()))
     }
 
     /// The same with something to do after each step.
     fn train_and(
         &self,
         federation: &Federation<'_>,
+        batch: Option<usize>,
         mut after: impl FnMut(usize, &mut Hypernetwork, &mut [Headed]) -> Result<(), FederateError>,
     ) -> Result<Hypernetwork, FederateError> {
         let (count, shared) = (federation.len(), federation.shared());
@@ -108,8 +151,7 @@ impl JointHypernetwork {
         let mut network = Hypernetwork::new(count, self.hidden, shared, self.rule, &mut stream);
         let mut members: Vec<Headed> =
             (0..count).map(|participant| Headed::new(federation, participant, self.rule)).collect();
-        let batches =
-            (0..count).map(|participant| Batches::new(federation, participant, self.batch));
+        let batches = (0..count).map(|participant| Batches::new(federation, participant, batch));
         let mut batches: Vec<Batches> = batches.collect();
         network.start_from(&members[0].model[..shared], VARIATION);
         let mut rays = federation.stream("rays", 0);
@@ -151,7 +193,7 @@ impl JointHypernetwork {
         let loss = member.gradient(federation, Part::Validation, Batch::All)?;
         let slopes = network.ray_gradient(&ray, &member.gradient[..shared]);
         let slopes = search.members.iter().map(|&member| slopes[member]).collect();
-        search.step(loss, slopes, self.pull);
+        search.step(loss, slopes, self.pull as f32);
         federation.check(search.members[0], search.sum()).map(drop)
     }
 }

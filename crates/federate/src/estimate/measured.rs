@@ -4,55 +4,81 @@
 //! The coordinator is trusted with everybody's data. What it has trained on a participant's
 //! and another one's it hands to that participant, so the guard sees each pair.
 
-use fedcompetitors_graphs::BenefitGraph;
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
+use fedcompetitors_record::Flow;
+use serde::{Deserialize, Serialize};
 
-use super::{Estimator, candidates, entrust_all, graph};
+use super::{Estimator, EstimatorKind, Inputs, candidates, entrust_all, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange},
+    kinds::{BadSettings, Key, Settings, in_range},
     train::{Batches, Keeper, LOOK, by_samples},
 };
 
-/// The measured gain, as a part of the loss alone.
-#[derive(Debug, Clone, Copy, PartialEq)]
+pub static KIND: EstimatorKind = EstimatorKind::new::<Measured>(
+    "measured",
+    "The relative reduction of a participant's validation loss when it trains together with one other; slow.",
+);
+
+/// Settings of `measured`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Measured {
     /// Steps of each training.
     pub steps: usize,
-    /// How they are made.
+    /// The optimizer settings; a federation file cannot set them.
+    #[serde(skip)]
     pub rule: Rule,
-    /// Gains below this are none.
+    /// Helpers whose gain is below this threshold are dropped.
     pub threshold: f64,
-    /// Samples for each gradient; all of them if it is not said.
-    pub batch: Option<usize>,
 }
 
 impl Default for Measured {
     fn default() -> Self {
-        let rule = Rule::Adam { rate: 0.03, decay: 0.001 };
-        Self { steps: 400, rule, threshold: 0.02, batch: None }
+        Self { steps: 400, rule: Rule::Adam { rate: 0.03, decay: 0.001 }, threshold: 0.02 }
+    }
+}
+
+impl Settings for Measured {
+    const KEYS: &'static [Key] = &[
+        Key {
+            name: "threshold",
+            help: "Helpers that reduce the loss by less than this fraction are dropped.",
+        },
+        Key { name: "steps", help: "Steps of each training." },
+    ];
+
+    fn check(&self) -> Result<(), BadSettings> {
+        in_range("threshold", self.threshold.is_finite() && self.threshold >= 0.0, "0 or more")?;
+        in_range("steps", (1..=1_000_000).contains(&self.steps), "1 to 1000000")
     }
 }
 
 impl Estimator for Measured {
-    fn name(&self) -> &'static str {
-        "measured"
+    fn flow(&self, _: &CompetingGraph) -> Flow {
+        flow(
+            "measured: a coordinator that is trusted with all data trains a model for each participant with each other one that it does not compete with, over one hop, and discards the models",
+            Vec::new(),
+        )
     }
 
     fn estimate(
         &self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        inputs: Inputs<'_>,
     ) -> Result<BenefitGraph, FederateError> {
         let data = entrust_all(federation, exchange);
         let shared = federation.shared();
         let columns = (0..federation.len())
             .map(|to| {
-                let alone = self.train(federation, &[to])?.least();
+                let alone = self.train(federation, &[to], inputs.batch)?.least();
                 let others = candidates(federation, to).into_iter().skip(1);
                 others
                     .map(|from| {
-                        let together = self.train(federation, &[to, from])?;
+                        let together = self.train(federation, &[to, from], inputs.batch)?;
                         let model = &together.kept().parameters[..shared];
                         let made_of = [data[to].clone(), data[from].clone()];
                         exchange.deliver(to, Content::Model, model, &made_of)?;
@@ -71,11 +97,12 @@ impl Measured {
         &self,
         federation: &Federation<'_>,
         members: &[usize],
+        batch: Option<usize>,
     ) -> Result<Keeper, FederateError> {
         let shared = federation.shared();
         let parts = by_samples(federation, members);
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
-        let batches = members.iter().map(|&member| Batches::new(federation, member, self.batch));
+        let batches = members.iter().map(|&member| Batches::new(federation, member, batch));
         let mut batches: Vec<Batches> = batches.collect();
         let mut optimizer = Optimizer::new(self.rule, models[0].len());
         let mut keeper = Keeper::new(members[0], &models[0]);

@@ -6,36 +6,44 @@
 //! away: the participant sees mixtures, the coordinator its validation loss and gradient. All
 //! of that goes through the exchange.
 
-use fedcompetitors_graphs::BenefitGraph;
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels};
+use fedcompetitors_record::Flow;
+use serde::{Deserialize, Serialize};
 
 use rayon::prelude::*;
 
-use super::{Estimator, Search, candidates, graph};
+use super::{Estimator, EstimatorKind, Inputs, Search, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Parcel},
+    kinds::{BadSettings, Key, Settings, in_range},
     train::{Batches, Headed, each},
 };
 
-/// The mixture estimator.
-#[derive(Debug, Clone, Copy, PartialEq)]
+pub static KIND: EstimatorKind = EstimatorKind::new::<Mixture>(
+    "mixture",
+    "The weights of the mixture of models that a participant's validation data prefers. Only participants that do not compete receive anything of each other, and nothing is passed on.",
+);
+
+/// Settings of `mixture`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Mixture {
-    /// Steps that everybody trains alone, from a common start.
+    /// Steps that each participant trains alone, from a common start.
     pub probe_steps: usize,
-    /// How those steps are made.
+    /// The optimizer settings of those steps; a federation file cannot set them.
+    #[serde(skip)]
     pub rule: Rule,
     /// Steps of the search for the weights.
     pub search_steps: usize,
-    /// How strongly they are drawn to the sample counts.
-    pub pull: f32,
-    /// A helper whose weight falls below this part of what its samples alone would give it
-    /// is no help: data that helps keeps its share, data that harms loses it.
+    /// How strongly the weights are drawn to the sample counts.
+    pub pull: f64,
+    /// Helpers whose weight is below this fraction of their share by samples are dropped: data that
+    /// helps keeps its share, data that harms loses it.
     pub threshold: f64,
-    /// Samples for each gradient of a probe; all of them if it is not said.
-    pub batch: Option<usize>,
-    /// Steps on the participant's own head, where it has one, before it answers: a head knows
-    /// only the parameters that it was trained with.
+    /// Steps on the participant's own head, where it has one, before it answers: a head fits only
+    /// the parameters that it was trained with.
     pub head_steps: usize,
 }
 
@@ -47,24 +55,48 @@ impl Default for Mixture {
             search_steps: 30,
             pull: 1.0,
             threshold: 0.2,
-            batch: None,
             head_steps: 2,
         }
     }
 }
 
+impl Settings for Mixture {
+    const KEYS: &'static [Key] = &[
+        Key {
+            name: "threshold",
+            help: "Helpers whose weight is below this fraction of their share by samples are dropped.",
+        },
+        Key { name: "probe-steps", help: "Steps that each participant trains alone first." },
+        Key { name: "search-steps", help: "Steps of the search for the weights." },
+        Key { name: "pull", help: "How strongly weights are drawn to the sample counts." },
+        Key { name: "head-steps", help: "Steps on an own head before a mixture is evaluated." },
+    ];
+
+    fn check(&self) -> Result<(), BadSettings> {
+        in_range("threshold", self.threshold.is_finite() && self.threshold >= 0.0, "0 or more")?;
+        in_range("probe-steps", (1..=1_000_000).contains(&self.probe_steps), "1 to 1000000")?;
+        in_range("search-steps", (1..=1_000_000).contains(&self.search_steps), "1 to 1000000")?;
+        in_range("pull", self.pull.is_finite() && self.pull >= 0.0, "0 or more")?;
+        in_range("head-steps", self.head_steps <= 1_000_000, "0 to 1000000")
+    }
+}
+
 impl Estimator for Mixture {
-    fn name(&self) -> &'static str {
-        "mixture"
+    fn flow(&self, _: &CompetingGraph) -> Flow {
+        flow(
+            "mixture: each participant trains a model alone and sends it to the coordinator, which shows each participant mixtures with models of those it does not compete with, over one hop, and discards them; all of that is in the ledger of the estimate",
+            Vec::new(),
+        )
     }
 
     fn estimate(
         &self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        inputs: Inputs<'_>,
     ) -> Result<BenefitGraph, FederateError> {
         exchange.begin(1);
-        let (probes, mut seekers) = self.probes(federation, exchange)?;
+        let (probes, mut seekers) = self.probes(federation, exchange, inputs.batch)?;
         for step in 0..self.search_steps {
             exchange.begin(step + 2);
             self.step(federation, exchange, &probes, &mut seekers)?;
@@ -89,10 +121,11 @@ impl Mixture {
         &self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        batch: Option<usize>,
     ) -> Result<(Vec<Parcel>, Vec<Seeker>), FederateError> {
         let seekers = (0..federation.len())
             .into_par_iter()
-            .map(|participant| self.probe(federation, participant))
+            .map(|participant| self.probe(federation, participant, batch))
             .collect::<Result<Vec<_>, _>>()?;
         let probes = seekers
             .iter()
@@ -110,10 +143,11 @@ impl Mixture {
         &self,
         federation: &Federation<'_>,
         participant: usize,
+        batch: Option<usize>,
     ) -> Result<Seeker, FederateError> {
         let mut headed = Headed::new(federation, participant, self.rule);
         let mut optimizer = Optimizer::new(self.rule, headed.model.len());
-        let mut batches = Batches::new(federation, participant, self.batch);
+        let mut batches = Batches::new(federation, participant, batch);
         for _ in 0..self.probe_steps {
             headed.gradient(federation, Part::Training, batches.next())?;
             optimizer.step(&mut headed.model, &headed.gradient);
@@ -158,7 +192,7 @@ impl Mixture {
             let answer = exchange.accept(from, Content::Gradient, gradient, carried);
             let slope = |&member: &usize| kernels::dot(&answer.values, &probes[member].values);
             let slopes = search.members.iter().map(slope).collect();
-            search.step(loss, slopes, self.pull);
+            search.step(loss, slopes, self.pull as f32);
             federation.check(from, search.sum())?;
         }
         Ok(())

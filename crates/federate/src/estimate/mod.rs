@@ -1,59 +1,92 @@
-//! Who would help whom: benefit graphs from data.
+//! The estimators, each in a file of its own: who would help whom, from data. A new one is a file, its
+//! `mod` and its line in [`entries`](Registry::entries).
 //!
 //! An estimator starts from sample counts, never from knowing the answer.
 
+mod given;
 mod hypernetwork;
 mod measured;
 mod mixture;
 mod rank;
 
-use fedcompetitors_graphs::BenefitGraph;
+use std::{fmt::Debug, sync::Arc};
+
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Registry};
 use fedcompetitors_learn::simplex;
+use fedcompetitors_record::{Flow, FlowSource};
 
 use crate::{
     FederateError, Federation,
     exchange::{Exchange, Parcel},
+    kinds::{Kind, Made},
     train::by_samples,
 };
 
+pub use given::Given;
 pub use hypernetwork::JointHypernetwork;
 pub use measured::Measured;
 pub use mixture::Mixture;
 pub use rank::{agreement, spearman};
 
-/// A way to find out who would help whom.
-pub trait Estimator: Send + Sync {
-    /// What it is called.
-    fn name(&self) -> &'static str;
+/// An entry of the registry of estimators.
+pub type EstimatorKind = Kind<dyn Estimator>;
 
-    /// How much everybody's data would help everybody's model; 0 between competitors, who
+impl Registry for EstimatorKind {
+    const KIND: &'static str = "estimator";
+
+    fn entries() -> &'static [&'static Self] {
+        static ENTRIES: &[&EstimatorKind] =
+            &[&mixture::KIND, &measured::KIND, &hypernetwork::KIND, &given::KIND];
+        ENTRIES
+    }
+}
+
+impl<T: Estimator + 'static> Made<T> for dyn Estimator {
+    fn made(estimator: T) -> Arc<Self> {
+        Arc::new(estimator)
+    }
+}
+
+/// What an estimate takes beside participants and settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Inputs<'a> {
+    /// Samples for each gradient; all if absent.
+    pub batch: Option<usize>,
+    /// Benefits from a file, for `given`.
+    pub given: Option<&'a BenefitGraph>,
+}
+
+/// A way to find out who would help whom.
+pub trait Estimator: Debug + Send + Sync {
+    /// How information flows in the estimate.
+    fn flow(&self, competing: &CompetingGraph) -> Flow;
+
+    /// The file with given benefits that it needs.
+    fn file(&self) -> Option<&str> {
+        None
+    }
+
+    /// A setting without a default that is absent.
+    fn missing(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How much each participant's data would help each other one's model; 0 between competitors, who
     /// may not help each other anyway. Whatever moves goes through the exchange.
     ///
     /// # Errors
-    /// If training diverges, or if the guard fires.
+    /// If training diverges, or if the guard stops it.
     fn estimate(
         &self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        inputs: Inputs<'_>,
     ) -> Result<BenefitGraph, FederateError>;
 }
 
-/// Benefits that somebody has written down.
-#[derive(Debug, Clone)]
-pub struct Given(pub BenefitGraph);
-
-impl Estimator for Given {
-    fn name(&self) -> &'static str {
-        "given"
-    }
-
-    fn estimate(
-        &self,
-        _: &Federation<'_>,
-        _: &mut Exchange<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
-        Ok(self.0.clone())
-    }
+/// A flow of an estimate that joins these competing pairs.
+fn flow(statement: &str, pairs: Vec<(usize, usize)>) -> Flow {
+    Flow { source: FlowSource::Estimator, statement: statement.into(), pairs }
 }
 
 /// A participant and those who don't compete with it: itself first, the others in order.

@@ -1,4 +1,4 @@
-//! Models that are averaged inside groups: `FedAvg`, `FedProx` and SCAFFOLD.
+//! What `averaging`, `proximal` and `scaffold` have in common: models are averaged inside groups.
 //!
 //! The groups are the strongly connected components of the usage graph; whoever is alone
 //! in its group trains alone, so on a graph without edges this is Local.
@@ -8,7 +8,7 @@ use fedcompetitors_learn::kernels;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, Trainer, Training, by_samples,
+    Effort, Kept, Training, by_samples,
     local::{Local, each},
     mixture,
     pace::Pace,
@@ -35,61 +35,44 @@ pub enum Correction {
 }
 
 /// Rounds of local steps, each followed by the mean of the models, weighted by samples.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Averaging {
-    /// Steps between two averages.
-    pub local_steps: usize,
-    /// What is done against drift.
-    pub correction: Correction,
+pub fn begin(
+    correction: Correction,
+    federation: &Federation<'_>,
+    usage: &UsageGraph,
+    effort: Effort,
+) -> Box<dyn Training> {
+    let shared = federation.shared();
+    let mut members: Vec<Member> = (0..federation.len())
+        .map(|participant| Member {
+            local: Local::new(federation, participant, effort),
+            weight: 1.0,
+            is_behind: false,
+            gradients: vec![0.0; shared],
+            control: vec![0.0; shared],
+            sent_control: None,
+        })
+        .collect();
+    let groups = groups(usage).into_iter().map(|group| {
+        for (&member, weight) in group.iter().zip(by_samples(federation, &group)) {
+            members[member].weight = weight;
+        }
+        let common = federation.initial(group[0])[..shared].to_vec();
+        Group {
+            members: group,
+            common,
+            control: vec![0.0; shared],
+            models: Vec::new(),
+            controls: Vec::new(),
+        }
+    });
+    let groups = groups.collect();
+    let pace = Pace::new(effort.local_steps, effort.evaluations);
+    Box::new(Rounds { correction, pace, groups, members })
 }
 
-impl Trainer for Averaging {
-    fn name(&self) -> &'static str {
-        match self.correction {
-            Correction::None => "averaging",
-            Correction::Proximal { .. } => "proximal",
-            Correction::ControlVariates => "scaffold",
-        }
-    }
-
-    fn begin(
-        &self,
-        federation: &Federation<'_>,
-        usage: &UsageGraph,
-        effort: Effort,
-    ) -> Box<dyn Training> {
-        let shared = federation.shared();
-        let mut members: Vec<Member> = (0..federation.len())
-            .map(|participant| Member {
-                local: Local::new(federation, participant, effort),
-                weight: 1.0,
-                is_behind: false,
-                gradients: vec![0.0; shared],
-                control: vec![0.0; shared],
-                sent_control: None,
-            })
-            .collect();
-        let groups = groups(usage).into_iter().map(|group| {
-            for (&member, weight) in group.iter().zip(by_samples(federation, &group)) {
-                members[member].weight = weight;
-            }
-            let common = federation.initial(group[0])[..shared].to_vec();
-            Group {
-                members: group,
-                common,
-                control: vec![0.0; shared],
-                models: Vec::new(),
-                controls: Vec::new(),
-            }
-        });
-        let groups = groups.collect();
-        let pace = Pace::new(self.local_steps, effort.evaluations);
-        Box::new(Rounds { correction: self.correction, pace, groups, members })
-    }
-
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Ok(Box::new(saved::read::<Rounds>(saved)?))
-    }
+/// A training that resumes from its saved state.
+pub fn resume(saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+    Ok(Box::new(saved::read::<Rounds>(saved)?))
 }
 
 /// Those who reach each other, each group in listed order.

@@ -7,15 +7,16 @@
 //! [`Mixing`](super::Mixing) is for everybody else.
 
 use fedcompetitors_graphs::{
-    UsageGraph,
+    BenefitGraph, CompetingGraph, UsageGraph,
     bits::{self, ones},
     random::Stream,
 };
 use fedcompetitors_learn::{Batch, Hypernetwork, Part, kernels, simplex};
+use fedcompetitors_record::{Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Keeper, Kept, LOOK, Trainer, Training,
+    Effort, Keeper, Kept, LOOK, Trainer, TrainerKind, Training,
     headed::Headed,
     is_clearly_less,
     local::{Batches, each, without_decay},
@@ -24,35 +25,69 @@ use super::{
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Parcel},
+    kinds::{BadSettings, Key, Settings, in_range},
     saved,
 };
 
-/// Training with a hypernetwork for each participant.
+pub static KIND: TrainerKind = TrainerKind::new::<Hypernetworks>(
+    "hypernetworks",
+    "The paper's: a hypernetwork for each participant. Helpers of one participant see each other's traces, so it is for simulations and trusted coordinators.",
+);
+
+/// Settings of `hypernetworks`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Hypernetworks {
-    /// The width of its hidden layers.
+    /// The width of the hidden layers.
     pub hidden: usize,
-    /// The rate of the steps on the ray.
-    pub ray_rate: f32,
-    /// Steps on the weights between two on the ray.
+    /// The percentage of the steps that each participant first trains alone. A participant that is
+    /// clearly better off alone then stays alone.
+    pub trial: usize,
+    /// The learning rate of the steps on the ray.
+    pub ray_rate: f64,
+    /// Steps on the weights between two steps on the ray.
     pub ray_every: usize,
-    /// The owner's part of the ray to begin with, where it is not to be that of its samples.
-    pub own_part: Option<f32>,
-    /// Hundredths of the budget for which everybody first trains alone, to see later whether
-    /// its collaborators do it good: whoever was clearly better off goes on alone.
-    pub trial_percent: usize,
+    /// The owner's entry of the ray at the start; its share of the samples if absent.
+    pub own_part: Option<f64>,
 }
 
 impl Default for Hypernetworks {
     fn default() -> Self {
-        Self { hidden: 100, ray_rate: 0.01, ray_every: 10, own_part: None, trial_percent: 3 }
+        Self { hidden: 100, trial: 3, ray_rate: 0.01, ray_every: 10, own_part: None }
+    }
+}
+
+impl Settings for Hypernetworks {
+    const KEYS: &'static [Key] = &[
+        Key { name: "hidden", help: "Width of the hidden layers." },
+        Key {
+            name: "trial",
+            help: "Percentage of the steps to train alone first, for comparison.",
+        },
+        Key { name: "ray-rate", help: "Learning rate of the preference ray." },
+        Key { name: "ray-every", help: "Steps on the weights between two steps on the ray." },
+        Key {
+            name: "own-part",
+            help: "The owner's entry of the ray at the start; by default its share of the samples.",
+        },
+    ];
+
+    fn check(&self) -> Result<(), BadSettings> {
+        in_range("hidden", (1..=10_000).contains(&self.hidden), "1 to 10000")?;
+        in_range("trial", self.trial <= 50, "from 0 to 50")?;
+        let is_rate = self.ray_rate.is_finite() && self.ray_rate >= 0.0;
+        in_range("ray-rate", is_rate, "0 or more")?;
+        in_range("ray-every", self.ray_every >= 1, "1 or more")?;
+        let is_part = self.own_part.is_none_or(|part| part > 0.0 && part < 1.0);
+        in_range("own-part", is_part, "between 0 and 1")
     }
 }
 
 impl Hypernetworks {
     /// The ray to begin with, of one by samples: the owner's part is the first.
     fn start(&self, mut ray: Vec<f32>) -> Vec<f32> {
-        if let (Some(own), [first, others @ ..]) = (self.own_part, &mut ray[..])
+        let own_part = self.own_part.map(|part| part as f32);
+        if let (Some(own), [first, others @ ..]) = (own_part, &mut ray[..])
             && !others.is_empty()
         {
             let rest: f32 = others.iter().sum();
@@ -67,17 +102,20 @@ impl Hypernetworks {
 pub(crate) const VARIATION: f32 = 0.1;
 
 impl Trainer for Hypernetworks {
-    fn name(&self) -> &'static str {
-        "hypernetwork"
+    fn flows(&self, competing: &CompetingGraph, usage: &UsageGraph) -> Vec<Flow> {
+        let statement = "hypernetworks: helpers of one participant see each other's traces in its models, unless a trusted coordinator has all data";
+        let (source, pairs) = (FlowSource::Trainer, joined(competing, usage));
+        vec![Flow { source, statement: statement.into(), pairs }]
     }
 
     fn begin(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
+        _: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Training> {
-        let trial = trial_steps(self.trial_percent, effort.evaluations);
+        let trial = trial_steps(self.trial, effort.evaluations);
         let learners = usage.learners();
         let owners = (0..federation.len()).map(|owner| {
             let mut members = vec![owner];
@@ -104,6 +142,20 @@ impl Trainer for Hypernetworks {
     fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
         Ok(Box::new(saved::read::<Rounds>(saved)?))
     }
+}
+
+/// The competing pairs that have a common participant to help, so that hypernetwork training
+/// would show them each other's traces.
+fn joined(competing: &CompetingGraph, usage: &UsageGraph) -> Vec<(usize, usize)> {
+    competing
+        .pairs()
+        .filter(|&(a, b)| {
+            (0..usage.participants().len()).any(|to| {
+                let helps = |who: usize| who == to || usage.uses(who, to);
+                helps(a) && helps(b)
+            })
+        })
+        .collect()
 }
 
 /// A training on its way: a round is from one look to the next.
@@ -324,7 +376,7 @@ impl Personal {
             network.make(ray, &mut owner.model[..shared]);
             owner.gradient(federation, Part::Validation, Batch::All)?;
             let slope = network.ray_gradient(ray, &owner.gradient[..shared]);
-            kernels::add_scaled(ray, -settings.ray_rate, &slope);
+            kernels::add_scaled(ray, -settings.ray_rate as f32, &slope);
             simplex::project(ray);
         } else {
             // One member, drawn by the ray, stands for the ray-weighted sum of all: the
@@ -368,4 +420,24 @@ pub(crate) fn by_samples(federation: &Federation<'_>, members: &[usize]) -> Vec<
     let samples = |&a: &usize| federation.learner(a).samples(Part::Training) as f32;
     let total: f32 = members.iter().map(samples).sum();
     members.iter().map(|a| samples(a) / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fedcompetitors_graphs::Participants;
+
+    use super::*;
+
+    #[test]
+    fn competitors_with_a_common_friend_see_each_others_traces() {
+        let participants = Participants::numbered(4);
+        let mut competing = CompetingGraph::builder(&participants);
+        competing.report(0, 1).expect("two");
+        competing.report(2, 3).expect("two");
+        let competing = competing.build();
+        let mut usage = UsageGraph::builder(&participants);
+        usage.add(0, 2).expect("new");
+        usage.add(1, 2).expect("new");
+        assert_eq!(joined(&competing, &usage.build()), [(0, 1)]);
+    }
 }

@@ -1,12 +1,13 @@
 //! Everybody trains a model of its own; the coordinator mixes into it the models of its
 //! collaborators. Information flows along usage edges and nowhere else.
 
-use fedcompetitors_graphs::{BenefitGraph, UsageGraph, bits::ones};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
 use fedcompetitors_learn::{Part, kernels};
+use fedcompetitors_record::{Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, Trainer, Training,
+    Effort, Kept, Trainer, TrainerKind, Training,
     local::{Local, each},
     mixture,
     pace::Pace,
@@ -14,59 +15,64 @@ use super::{
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Offer, Parcel},
+    kinds::{BadSettings, Key, Settings, in_range},
     saved,
 };
 
-/// How much of each collaborator goes into a mixture.
-#[derive(Debug, Clone, Copy)]
-pub enum Weights<'a> {
-    /// As much as it has training samples.
+pub static KIND: TrainerKind = TrainerKind::new::<Mixing>(
+    "mixing",
+    "The coordinator mixes the models of a participant's collaborators into its own; information flows along the plan and nowhere else.",
+);
+
+/// What the weights of collaborators in a mixture follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weights {
+    /// Their numbers of training samples.
     Samples,
-    /// As much as it helps: benefits are parts of a mixture in which the participant itself
-    /// has the rest.
-    Benefit(&'a BenefitGraph),
+    /// Their benefits: weights in a mixture in which the participant itself has the rest.
+    Benefit,
 }
 
-/// What goes into a mixture.
+/// What is mixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mixed {
-    /// Models: everybody moves to the mixture of them.
+    /// Models: each participant moves to the mixture of them.
     Models,
-    /// What the last local steps have changed: everybody keeps where it stood and adds the
-    /// mixture of changes.
+    /// Updates: each participant starts from its model before the local steps and adds the mixture
+    /// of updates.
     Updates,
-    /// Gradients, at every step of a round: everybody's own optimiser follows the mixture of
-    /// them, so what is shared is trained on the data of all at once, and there is no drift.
-    /// Nobody is handed a model that it could refuse or go half of the way to.
+    /// Gradients, at every step of a round: each participant's own optimizer follows the mixture of
+    /// them, so the shared parameters are trained on the data of all at once, and there is no drift.
+    /// No model is delivered, so `server_rate` and `checked` have no effect.
     Gradients,
 }
 
-/// Training with mixing.
-#[derive(Debug, Clone, Copy)]
-pub struct Mixing<'a> {
-    /// Steps between two mixtures; with gradients, which are mixed at each, steps of a round.
-    pub local_steps: usize,
+/// Settings of `mixing`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Mixing {
     /// What is mixed.
-    pub mixed: Mixed,
-    /// How much of each.
-    pub weights: Weights<'a>,
-    /// The participant's own part in its mixtures, where it is not to follow from the weights.
+    pub mix: Mixed,
+    /// What the weights of collaborators follow.
+    pub weights: Weights,
+    /// The weight of the participant's own model; it follows from the weights if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_part: Option<f64>,
-    /// How far to go towards the mixture: 1 is all the way.
-    pub server_rate: f32,
-    /// Also mix the gradients of the last round, and let local steps follow the mixture's
-    /// instead of their own: against drift, along the same edges.
+    /// Step length towards the mixture; 1 is all the way.
+    pub server_rate: f64,
+    /// Whether the gradients of the last round are mixed too, and local steps follow the mixed
+    /// gradient: against drift, along the same edges.
     pub against_drift: bool,
-    /// Does a participant keep its own model where its validation data finds the mixture
-    /// worse?
+    /// Whether a participant keeps its own model if its validation loss is lower than the mixture's.
     pub checked: bool,
 }
 
-impl Default for Mixing<'_> {
+impl Default for Mixing {
     fn default() -> Self {
         Self {
-            local_steps: 10,
-            mixed: Mixed::Models,
+            mix: Mixed::Models,
             weights: Weights::Samples,
             own_part: None,
             server_rate: 1.0,
@@ -76,12 +82,46 @@ impl Default for Mixing<'_> {
     }
 }
 
-impl Mixing<'_> {
+impl Settings for Mixing {
+    const KEYS: &'static [Key] = &[
+        Key {
+            name: "mix",
+            help: "Mix `models` or `updates` once a round, or `gradients` at each step.",
+        },
+        Key {
+            name: "weights",
+            help: "Weights of collaborators by their `samples` or by `benefit`.",
+        },
+        Key {
+            name: "own-part",
+            help: "The weight of a participant's own model in its mixture; by default it follows from `weights`.",
+        },
+        Key { name: "server-rate", help: "Step length towards the mixture." },
+        Key {
+            name: "against-drift",
+            help: "Also mix gradients, and correct local steps by the mixed gradient.",
+        },
+        Key {
+            name: "checked",
+            help: "Keep the own model if its validation loss is lower than the mixture's.",
+        },
+    ];
+
+    fn check(&self) -> Result<(), BadSettings> {
+        let is_part = self.own_part.is_none_or(|part| part > 0.0 && part < 1.0);
+        in_range("own-part", is_part, "between 0 and 1")?;
+        let is_rate = self.server_rate.is_finite() && self.server_rate > 0.0;
+        in_range("server-rate", is_rate, "above 0")
+    }
+}
+
+impl Mixing {
     /// For a participant itself and its collaborators: who, and which part.
     fn parts(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
+        benefit: &BenefitGraph,
         to: usize,
     ) -> Vec<(usize, f32)> {
         let collaborators: Vec<usize> = ones(usage.collaborators(to)).collect();
@@ -90,7 +130,7 @@ impl Mixing<'_> {
                 let samples = |a: usize| federation.learner(a).samples(Part::Training) as f64;
                 [to].iter().chain(&collaborators).map(|&a| (a, samples(a))).collect()
             }
-            Weights::Benefit(benefit) => {
+            Weights::Benefit => {
                 let others = collaborators.iter().map(|&from| (from, benefit.benefit(from, to)));
                 let own = (1.0 - others.clone().map(|other| other.1).sum::<f64>()).max(1e-3);
                 [(to, own)].into_iter().chain(others).collect()
@@ -110,22 +150,28 @@ impl Mixing<'_> {
     }
 }
 
-impl Trainer for Mixing<'_> {
-    fn name(&self) -> &'static str {
-        "mixing"
+impl Trainer for Mixing {
+    fn flows(&self, _: &CompetingGraph, _: &UsageGraph) -> Vec<Flow> {
+        if self.weights == Weights::Samples {
+            return Vec::new();
+        }
+        let statement = "weights: the weight of each helper in a mixture follows from the estimate, to which refused participants have contributed, too";
+        let (source, pairs) = (FlowSource::Weights, Vec::new());
+        vec![Flow { source, statement: statement.into(), pairs }]
     }
 
     fn begin(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
+        benefit: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Training> {
         let shared = federation.shared();
         let learners = usage.learners();
         let mixers = (0..federation.len()).map(|participant| Mixer {
             local: Local::new(federation, participant, effort),
-            parts: self.parts(federation, usage, participant),
+            parts: self.parts(federation, usage, benefit, participant),
             is_used: ones(learners.row(participant)).next().is_some(),
             start: vec![0.0; shared],
             last: vec![0.0; shared],
@@ -135,9 +181,9 @@ impl Trainer for Mixing<'_> {
             has_ever_taken: false,
         });
         Box::new(Rounds {
-            pace: Pace::new(self.local_steps, effort.evaluations),
-            mixed: self.mixed,
-            server_rate: self.server_rate,
+            pace: Pace::new(effort.local_steps, effort.evaluations),
+            mixed: self.mix,
+            server_rate: self.server_rate as f32,
             against_drift: self.against_drift,
             checked: self.checked,
             mixers: mixers.collect(),

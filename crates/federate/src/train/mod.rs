@@ -1,37 +1,74 @@
-//! How models are trained once it is decided who learns from whom.
+//! The trainers, each in a file of its own: how models are trained along a plan. A new one is a file, its
+//! `mod` and its line in [`entries`](Registry::entries).
 //!
-//! Every trainer spends gradients from the same purse, begins from the same parameters and
-//! gives each participant what its own validation data liked best on the way.
+//! Every trainer has the same gradient budget, starts from the same parameters and gives each
+//! participant the model with the lowest loss on its own validation data.
 
 mod average;
+mod averaging;
 mod headed;
 mod hypernetwork;
 mod keeper;
 mod local;
 mod mixing;
 mod pace;
+mod proximal;
+mod scaffold;
 
-use fedcompetitors_graphs::UsageGraph;
+use std::{fmt::Debug, sync::Arc};
+
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Registry, UsageGraph};
 use fedcompetitors_learn::{Rule, kernels};
+
+use fedcompetitors_record::Flow;
 
 use crate::{
     FederateError, Federation,
     exchange::{Exchange, Parcel},
+    kinds::{Kind, Made},
 };
 
-pub use average::{Averaging, Correction};
+pub use averaging::Averaging;
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::{VARIATION, by_samples};
 pub(crate) use keeper::Keeper;
 pub(crate) use local::{Batches, each};
 pub use mixing::{Mixed, Mixing, Weights};
+pub use proximal::Proximal;
+pub use scaffold::Scaffold;
 
-/// How far to go and how fast.
+/// An entry of the registry of trainers.
+pub type TrainerKind = Kind<dyn Trainer>;
+
+impl Registry for TrainerKind {
+    const KIND: &'static str = "trainer";
+
+    fn entries() -> &'static [&'static Self] {
+        static ENTRIES: &[&TrainerKind] = &[
+            &mixing::KIND,
+            &averaging::KIND,
+            &proximal::KIND,
+            &scaffold::KIND,
+            &hypernetwork::KIND,
+        ];
+        ENTRIES
+    }
+}
+
+impl<T: Trainer + 'static> Made<T> for dyn Trainer {
+    fn made(trainer: T) -> Arc<Self> {
+        Arc::new(trainer)
+    }
+}
+
+/// How long to train, and with which steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// Gradients that may be taken for each participant.
+    /// The gradient budget of each participant.
     pub evaluations: usize,
+    /// Steps between two exchanges.
+    pub local_steps: usize,
     /// How parameters follow gradients. Its decay is taken as part of the loss, so that it
     /// means the same to every trainer.
     pub rule: Rule,
@@ -40,35 +77,40 @@ pub struct Effort {
 }
 
 /// A way to train models along a usage graph.
-pub trait Trainer: Send + Sync {
-    /// What it is called.
-    fn name(&self) -> &'static str;
+pub trait Trainer: Debug + Send + Sync {
+    /// Information that flows outside the ledger, by design.
+    fn flows(&self, _competing: &CompetingGraph, _usage: &UsageGraph) -> Vec<Flow> {
+        Vec::new()
+    }
 
-    /// A training before its first round.
+    /// A training before its first round. `benefit` may decide how much of each helper is used,
+    /// `usage` decides of whom.
     fn begin(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
+        benefit: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Training>;
 
-    /// A training that goes on where [`Training::save`] has left it.
+    /// A training that resumes from what [`Training::save`] gave.
     ///
     /// # Errors
     /// If it was not saved by a training of this kind.
     fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError>;
 
-    /// Everybody's parameters in the end.
+    /// Trains to the end without a ledger and gives everybody's parameters.
     ///
     /// # Errors
-    /// If training diverges, or if the guard fires.
+    /// If training diverges, or if the guard stops it.
     fn train(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
+        benefit: &BenefitGraph,
         effort: Effort,
     ) -> Result<Vec<Vec<f32>>, FederateError> {
-        let mut training = self.begin(federation, usage, effort);
+        let mut training = self.begin(federation, usage, benefit, effort);
         let mut exchange = Exchange::new(federation.competing());
         while training.done() < training.rounds() {
             exchange.begin(training.done() + 1);

@@ -6,10 +6,10 @@ use fedcompetitors_federate::{
     FederateError, Federation,
     exchange::{Content, Exchange, IncidentKind, Offer, Parcel, Transfer},
     faults::{Fault, FaultKind, Faults, Garbage},
-    train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer},
+    train::{Averaging, Effort, Hypernetworks, Mixed, Mixing, Proximal, Scaffold, Trainer},
 };
 use fedcompetitors_graphs::{
-    CompetingGraph, Participants, Reachability, UsageGraph,
+    BenefitGraph, CompetingGraph, Participants, Reachability, UsageGraph,
     bits::{insert, ones},
 };
 use fedcompetitors_learn::{Learner, NativeLearner, Rule, synthetic::Synthetic};
@@ -105,23 +105,41 @@ impl Case {
     }
 }
 
-const EFFORT: Effort =
-    Effort { evaluations: 90, rule: Rule::Adam { rate: 0.01, decay: 0.001 }, batch: Some(16) };
+fn no_benefit(usage: &UsageGraph) -> BenefitGraph {
+    BenefitGraph::builder(usage.participants()).build()
+}
+
+fn effort(local_steps: usize) -> Effort {
+    let rule = Rule::Adam { rate: 0.01, decay: 0.001 };
+    Effort { evaluations: 90, local_steps, rule, batch: Some(16) }
+}
 
 /// Where the one that mixes gradients stands among the trainers.
 const GRADIENTS: usize = 5;
 
-fn trainers() -> Vec<Box<dyn Trainer>> {
-    let averaging = |correction| Box::new(Averaging { local_steps: 7, correction });
-    let mixing = Mixing { local_steps: 5, ..Mixing::default() };
+/// A trainer under test.
+#[derive(Debug)]
+struct Tried {
+    trainer: Box<dyn Trainer>,
+    local_steps: usize,
+    /// Whether participants send numbers, not their data.
+    sends_numbers: bool,
+}
+
+fn trainers() -> Vec<Tried> {
+    fn tried(trainer: impl Trainer + 'static, local_steps: usize) -> Tried {
+        Tried { trainer: Box::new(trainer), local_steps, sends_numbers: true }
+    }
+    let mixing = Mixing::default();
+    let hypernetworks = Hypernetworks { hidden: 8, ..Hypernetworks::default() };
     vec![
-        averaging(Correction::None),
-        averaging(Correction::Proximal { pull: 0.1 }),
-        averaging(Correction::ControlVariates),
-        Box::new(mixing),
-        Box::new(Mixing { mixed: Mixed::Updates, against_drift: false, ..mixing }),
-        Box::new(Mixing { mixed: Mixed::Gradients, ..mixing }),
-        Box::new(Hypernetworks { hidden: 8, ..Hypernetworks::default() }),
+        tried(Averaging {}, 7),
+        tried(Proximal { pull: 0.1 }, 7),
+        tried(Scaffold {}, 7),
+        tried(mixing, 5),
+        tried(Mixing { mix: Mixed::Updates, against_drift: false, ..mixing }, 5),
+        tried(Mixing { mix: Mixed::Gradients, ..mixing }, 5),
+        Tried { sends_numbers: false, ..tried(hypernetworks, 5) },
     ]
 }
 
@@ -136,9 +154,11 @@ struct Ended {
 }
 
 /// Trains to the end, saved and read back before each of these rounds.
-fn run(case: &Case, trainer: &dyn Trainer, faults: &Faults, breaks: &[usize]) -> Ended {
+fn run(case: &Case, tried: &Tried, faults: &Faults, breaks: &[usize]) -> Ended {
     let federation = case.federation();
-    let mut training = trainer.begin(&federation, &case.usage, EFFORT);
+    let Tried { trainer, local_steps, .. } = tried;
+    let (benefit, effort) = (no_benefit(&case.usage), effort(*local_steps));
+    let mut training = trainer.begin(&federation, &case.usage, &benefit, effort);
     let mut exchange = Exchange::recorded(&case.competing, Some(faults));
     let (mut transfers, mut incidents) = (Vec::new(), Vec::new());
     while training.done() < training.rounds() {
@@ -169,14 +189,16 @@ fn a_training_that_was_interrupted_ends_with_the_same_bytes() {
     let case = Case::new();
     let nothing = Faults::default();
     for trainer in trainers() {
-        let whole = run(&case, &*trainer, &nothing, &[]);
-        assert_eq!(whole.evaluations, 6 * 90, "{}", trainer.name());
+        let whole = run(&case, &trainer, &nothing, &[]);
+        assert_eq!(whole.evaluations, 6 * 90, "{trainer:?}");
         for breaks in [vec![0], vec![1], vec![2, 3], vec![4], (0..100).collect()] {
-            assert_eq!(run(&case, &*trainer, &nothing, &breaks), whole, "{}", trainer.name());
+            assert_eq!(run(&case, &trainer, &nothing, &breaks), whole, "{trainer:?}");
         }
-        let plain = trainer.train(&case.federation(), &case.usage, EFFORT).expect("it ends");
-        assert_eq!(plain, whole.models, "{}: the ledger changes nothing", trainer.name());
-        assert!(trainer.resume(b"something else").is_err());
+        let Tried { trainer: own, local_steps, .. } = &trainer;
+        let (benefit, effort) = (no_benefit(&case.usage), effort(*local_steps));
+        let plain = own.train(&case.federation(), &case.usage, &benefit, effort).expect("it ends");
+        assert_eq!(plain, whole.models, "{trainer:?}: the ledger changes nothing");
+        assert!(own.resume(b"something else").is_err());
     }
 }
 
@@ -186,7 +208,7 @@ fn provenance_follows_the_ledger() {
     let case = Case::new();
     let reach = Reachability::of(&case.usage);
     for trainer in trainers() {
-        let Ended { carried, transfers, .. } = run(&case, &*trainer, &Faults::default(), &[]);
+        let Ended { carried, transfers, .. } = run(&case, &trainer, &Faults::default(), &[]);
         let by_entry = |entry: u64| &transfers[entry as usize - 1];
         for transfer in &transfers {
             assert_eq!(by_entry(transfer.entry), transfer, "entries are counted from 1");
@@ -202,7 +224,7 @@ fn provenance_follows_the_ledger() {
             let got = |from: usize| {
                 transfers.iter().any(|t| t.to == Some(who) && t.provenance.contains(&from))
             };
-            assert!(carried.iter().all(|&from| from == who || got(from)), "{}", trainer.name());
+            assert!(carried.iter().all(|&from| from == who || got(from)), "{trainer:?}");
         }
         assert!(carried.iter().any(|carried| carried.len() > 1), "somebody learned something");
     }
@@ -226,24 +248,24 @@ fn garbage_is_refused_and_poisons_nothing() {
             // Whoever follows other gradients goes elsewhere, but no further than its steps.
             let most = if at == GRADIENTS { 90.0 * 0.01 } else { 0.3 };
             // Rounds of hypernetworks are few and long.
-            let sends_numbers = trainer.name() != "hypernetwork";
+            let sends_numbers = trainer.sends_numbers;
             let rounds = if sends_numbers { 4..=6 } else { 2..=2 };
             let (first, last) = (*rounds.start(), *rounds.end());
             let faults = Faults(vec![fault(0, FaultKind::Sends(garbage), first, last)]);
-            let ended = run(&case, &*trainer, &faults, &[5]);
+            let ended = run(&case, &trainer, &faults, &[5]);
             let refused: Vec<_> = ended.missing.iter().filter(|m| m.2 == kind).collect();
             assert!(refused.iter().all(|m| m.1 == 0 && rounds.contains(&m.0)));
-            assert!(refused.len() >= rounds.count(), "{}: {refused:?}", trainer.name());
-            let clean = run(&case, &*trainer, &Faults::default(), &[]);
+            assert!(refused.len() >= rounds.count(), "{trainer:?}: {refused:?}");
+            let clean = run(&case, &trainer, &Faults::default(), &[]);
             if sends_numbers {
                 for (with, without) in ended.models.iter().zip(&clean.models) {
                     let far =
                         with.iter().zip(without).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                    assert!(far < most, "{}: {far}", trainer.name());
+                    assert!(far < most, "{trainer:?}: {far}");
                 }
             }
             // Those it has no way to end as ever.
-            assert_eq!(ended.models[3..], clean.models[3..], "{}", trainer.name());
+            assert_eq!(ended.models[3..], clean.models[3..], "{trainer:?}");
         }
     }
 }
@@ -268,10 +290,10 @@ fn of_two_who_send_the_larger_cannot_speak_for_itself() {
 #[test]
 fn whoever_drops_out_before_the_first_look_keeps_what_it_has_learned() {
     let case = Case::new();
-    for trainer in trainers().iter().filter(|trainer| trainer.name() != "hypernetwork") {
+    for trainer in trainers().iter().filter(|trainer| trainer.sends_numbers) {
         let faults = Faults(vec![fault(0, FaultKind::Missing, 2, usize::MAX)]);
-        let ended = run(&case, &**trainer, &faults, &[]);
-        assert!(ended.carried[0].contains(&0), "{}", trainer.name());
+        let ended = run(&case, trainer, &faults, &[]);
+        assert!(ended.carried[0].contains(&0), "{trainer:?}");
     }
 }
 
@@ -285,8 +307,8 @@ fn rounds_go_on_with_those_who_are_there() {
             fault(5, FaultKind::Missing, 2, usize::MAX),
         ];
         let faults = Faults(away);
-        let ended = run(&case, &*trainer, &faults, &[2, 4]);
-        assert_eq!(ended, run(&case, &*trainer, &faults, &[]), "{}", trainer.name());
+        let ended = run(&case, &trainer, &faults, &[2, 4]);
+        assert_eq!(ended, run(&case, &trainer, &faults, &[]), "{trainer:?}");
         let missing: Vec<_> = ended.missing.iter().map(|m| (m.0, m.1)).collect();
         assert_eq!(missing[..5], [(1, 1), (2, 1), (2, 5), (3, 0), (3, 5)]);
         for transfer in &ended.transfers {
@@ -295,7 +317,7 @@ fn rounds_go_on_with_those_who_are_there() {
         }
         assert!(ended.models.iter().flatten().all(|value| value.is_finite()));
         // Whoever joined late has caught up with its group.
-        assert!(ended.carried[1].contains(&0), "{}", trainer.name());
+        assert!(ended.carried[1].contains(&0), "{trainer:?}");
     }
 }
 
@@ -305,7 +327,7 @@ fn with_nobody_there_nothing_moves() {
     let all = (0..6).map(|who| fault(who, FaultKind::Missing, 1, usize::MAX)).collect();
     let all = Faults(all);
     for trainer in trainers() {
-        let ended = run(&case, &*trainer, &all, &[]);
+        let ended = run(&case, &trainer, &all, &[]);
         assert!(ended.transfers.is_empty());
         assert!(ended.models.iter().flatten().all(|value| value.is_finite()));
     }

@@ -10,17 +10,19 @@ use std::{
 
 use fedcompetitors_federate::{
     FederateError, Federation,
-    estimate::{Estimator, JointHypernetwork},
+    estimate::{Estimator, Inputs, JointHypernetwork},
     exchange::Exchange,
-    train::{Averaging, Correction, Effort, Hypernetworks, Mixed, Mixing, Trainer, Weights},
+    train::{
+        Averaging, Effort, Hypernetworks, Mixed, Mixing, Proximal, Scaffold, Trainer, TrainerKind,
+        Weights,
+    },
 };
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Participants, Reachability, UsageGraph, random::Stream,
+    BenefitGraph, Choice, CompetingGraph, Entry, Participants, Reachability, Registry, UsageGraph,
+    random::Stream,
 };
 use fedcompetitors_learn::{Batch, LearnError, Learner, Part, Rule, synthetic::Synthetic};
-use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy, Setting,
-};
+use fedcompetitors_select::{Effort as Search, Objective, Policy, Setting};
 use fedcompetitors_testing::repeat;
 
 /// Wants parameters to be `goal`: loss ½ Σ s (x − goal)², with slope s of its own.
@@ -114,13 +116,28 @@ fn train(
     trainer: &dyn Trainer,
     bowls: &[Bowl],
     usage: &UsageGraph,
-    evaluations: usize,
+    (evaluations, local_steps): (usize, usize),
+) -> Vec<Vec<f32>> {
+    train_with(trainer, bowls, usage, &no_benefit(usage), (evaluations, local_steps))
+}
+
+fn no_benefit(usage: &UsageGraph) -> BenefitGraph {
+    BenefitGraph::builder(usage.participants()).build()
+}
+
+fn train_with(
+    trainer: &dyn Trainer,
+    bowls: &[Bowl],
+    usage: &UsageGraph,
+    benefit: &BenefitGraph,
+    (evaluations, local_steps): (usize, usize),
 ) -> Vec<Vec<f32>> {
     let competing = CompetingGraph::builder(usage.participants()).build();
     let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
     let federation = Federation::new(&competing, learners, 1).expect("one learner each");
     let rule = Rule::Sgd { rate: RATE, momentum: 0.0, decay: 0.0 };
-    let models = trainer.train(&federation, usage, Effort { evaluations, rule, batch: None });
+    let effort = Effort { evaluations, local_steps, rule, batch: None };
+    let models = trainer.train(&federation, usage, benefit, effort);
     assert_eq!(federation.evaluations(), (evaluations * bowls.len()) as u64);
     models.expect("it does not diverge")
 }
@@ -167,8 +184,7 @@ fn rounds(
 #[test]
 fn averages_are_weighted_by_samples() {
     let bowls = bowls();
-    let trainer = Averaging { local_steps: 4, correction: Correction::None };
-    let models = train(&trainer, &bowls, &everybody(), 20);
+    let models = train(&Averaging {}, &bowls, &everybody(), (20, 4));
     let expected: Vec<f64> =
         (0..3).map(|at| rounds(&bowls, 5, 4, |_, g, _, _| g, |_, _| {}, at)).collect();
     models.iter().for_each(|model| close(model, &expected));
@@ -178,8 +194,7 @@ fn averages_are_weighted_by_samples() {
 fn fedprox_follows_its_equation() {
     let bowls = bowls();
     let pull = 0.7;
-    let trainer = Averaging { local_steps: 4, correction: Correction::Proximal { pull: 0.7 } };
-    let models = train(&trainer, &bowls, &everybody(), 20);
+    let models = train(&Proximal { pull }, &bowls, &everybody(), (20, 4));
     let proximal = |_: usize, g: f64, x: f64, common: f64| g + pull * (x - common);
     let expected: Vec<f64> =
         (0..3).map(|at| rounds(&bowls, 5, 4, proximal, |_, _| {}, at)).collect();
@@ -191,8 +206,7 @@ fn fedprox_follows_its_equation() {
 fn scaffold_follows_its_equations() {
     use std::cell::RefCell;
     let bowls = bowls();
-    let trainer = Averaging { local_steps: 4, correction: Correction::ControlVariates };
-    let models = train(&trainer, &bowls, &everybody(), 20);
+    let models = train(&Scaffold {}, &bowls, &everybody(), (20, 4));
     let weights: Vec<f64> = bowls.iter().map(|bowl| bowl.samples as f64 / 600.0).collect();
     let expected: Vec<f64> = (0..3)
         .map(|at| {
@@ -222,12 +236,9 @@ fn scaffold_follows_its_equations() {
 fn without_edges_everybody_trains_alone() {
     let bowls = bowls();
     let alone = graph(3, &[]);
-    let trainers: [&dyn Trainer; 2] = [
-        &Averaging { local_steps: 5, correction: Correction::ControlVariates },
-        &Mixing { local_steps: 5, ..Mixing::default() },
-    ];
+    let trainers: [&dyn Trainer; 2] = [&Scaffold {}, &Mixing::default()];
     for trainer in trainers {
-        for (model, bowl) in train(trainer, &bowls, &alone, 20).iter().zip(&bowls) {
+        for (model, bowl) in train(trainer, &bowls, &alone, (20, 5)).iter().zip(&bowls) {
             let expected: Vec<f64> = (0..3)
                 .map(|at| rounds(std::slice::from_ref(bowl), 20, 1, |_, g, _, _| g, |_, _| {}, at))
                 .collect();
@@ -240,7 +251,8 @@ fn without_edges_everybody_trains_alone() {
 /// Each look replaces half of what was kept, as these learners like every look better.
 fn mixed(
     bowls: &[Bowl],
-    mixing: &Mixing<'_>,
+    mixing: &Mixing,
+    local_steps: usize,
     parts: &[[f64; 3]; 3],
     coordinate: usize,
 ) -> Vec<f64> {
@@ -248,7 +260,7 @@ fn mixed(
         let bowl: &Bowl = &bowls[who];
         f64::from(bowl.slope) * (x - f64::from(bowl.goal[coordinate]))
     };
-    let rate = f64::from(mixing.server_rate);
+    let rate = mixing.server_rate;
     let mut models = vec![0.5; 3];
     let mut added = [0.0; 3];
     let mut kept: Vec<Option<f64>> = vec![None; 3];
@@ -260,18 +272,18 @@ fn mixed(
         let start = models.clone();
         let mut means = vec![0.0; 3];
         for who in 0..3 {
-            for _ in 0..mixing.local_steps {
+            for _ in 0..local_steps {
                 let gradient = slope(who, models[who]);
-                means[who] += gradient / mixing.local_steps as f64;
+                means[who] += gradient / local_steps as f64;
                 models[who] -= f64::from(RATE) * (gradient + added[who]);
             }
         }
-        done += mixing.local_steps;
+        done += local_steps;
         let mix = |to: usize, of: &[f64]| -> f64 { (0..3).map(|a| parts[to][a] * of[a]).sum() };
         let ends = models.clone();
         let changes: Vec<f64> = ends.iter().zip(&start).map(|(end, start)| end - start).collect();
         for to in (0..3).filter(|&to| parts[to][to] < 1.0) {
-            let target = match mixing.mixed {
+            let target = match mixing.mix {
                 Mixed::Models => mix(to, &ends),
                 Mixed::Updates => start[to] + mix(to, &changes),
                 Mixed::Gradients => start[to] - f64::from(RATE) * mix(to, &means),
@@ -299,26 +311,22 @@ fn mixing_follows_its_definition() {
     let benefit = benefit.build();
     let by_benefit = [[0.7, 0.3, 0.0], [0.2, 0.4, 0.4], [0.0, 0.0, 1.0]];
     let half_own = [[0.5, 0.5, 0.0], [0.3, 0.5, 0.2], [0.0, 0.0, 1.0]];
-    let usual = Mixing { local_steps: 2, checked: false, ..Mixing::default() };
-    let benefits = Weights::Benefit(&benefit);
+    let usual = Mixing { checked: false, ..Mixing::default() };
     let cases = [
-        (usual, by_samples),
-        (Mixing { against_drift: false, ..usual }, by_samples),
-        (Mixing { mixed: Mixed::Updates, ..usual }, by_samples),
-        (Mixing { mixed: Mixed::Updates, server_rate: 1.4, ..usual }, by_samples),
-        (Mixing { server_rate: 0.6, ..usual }, by_samples),
+        (usual, 2, by_samples),
+        (Mixing { against_drift: false, ..usual }, 2, by_samples),
+        (Mixing { mix: Mixed::Updates, ..usual }, 2, by_samples),
+        (Mixing { mix: Mixed::Updates, server_rate: 1.4, ..usual }, 2, by_samples),
+        (Mixing { server_rate: 0.6, ..usual }, 2, by_samples),
         // Gradients are mixed at each step: rounds of one step, in this definition.
-        (
-            Mixing { mixed: Mixed::Gradients, local_steps: 1, against_drift: false, ..usual },
-            by_samples,
-        ),
-        (Mixing { weights: benefits, ..usual }, by_benefit),
-        (Mixing { own_part: Some(0.5), ..usual }, half_own),
+        (Mixing { mix: Mixed::Gradients, against_drift: false, ..usual }, 1, by_samples),
+        (Mixing { weights: Weights::Benefit, ..usual }, 2, by_benefit),
+        (Mixing { own_part: Some(0.5), ..usual }, 2, half_own),
     ];
-    for (mixing, parts) in cases {
-        let models = train(&mixing, &bowls, &usage, 20);
+    for (mixing, local_steps, parts) in cases {
+        let models = train_with(&mixing, &bowls, &usage, &benefit, (20, local_steps));
         for at in 0..3 {
-            let expected = mixed(&bowls, &mixing, &parts, at);
+            let expected = mixed(&bowls, &mixing, local_steps, &parts, at);
             let found: Vec<f32> = models.iter().map(|model| model[at]).collect();
             close(&found, &expected);
         }
@@ -330,12 +338,8 @@ fn mixing_follows_its_definition() {
 fn gradients_are_mixed_at_every_step() {
     let (bowls, usage) = (bowls(), graph(3, &[(0, 1), (2, 1), (1, 0)]));
     let models = |local_steps| {
-        train(
-            &Mixing { mixed: Mixed::Gradients, local_steps, ..Mixing::default() },
-            &bowls,
-            &usage,
-            20,
-        )
+        let mixing = Mixing { mix: Mixed::Gradients, ..Mixing::default() };
+        train(&mixing, &bowls, &usage, (20, local_steps))
     };
     assert_eq!(models(1), models(5));
 }
@@ -344,10 +348,9 @@ fn gradients_are_mixed_at_every_step() {
 #[test]
 fn mixing_inside_a_clique_is_scaffold() {
     let bowls = bowls();
-    let mixing = Mixing { local_steps: 4, checked: false, ..Mixing::default() };
-    let scaffold = Averaging { local_steps: 4, correction: Correction::ControlVariates };
-    let expected = train(&scaffold, &bowls, &everybody(), 20);
-    for (found, expected) in train(&mixing, &bowls, &everybody(), 20).iter().zip(expected) {
+    let mixing = Mixing { checked: false, ..Mixing::default() };
+    let expected = train(&Scaffold {}, &bowls, &everybody(), (20, 4));
+    for (found, expected) in train(&mixing, &bowls, &everybody(), (20, 4)).iter().zip(expected) {
         close(found, &expected.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
     }
 }
@@ -364,12 +367,13 @@ fn mixing_never_costs_more_than_noise() {
         let all = learners.iter().map(|learner| learner as &dyn Learner).collect();
         let federation = Federation::new(&competing, all, 3).expect("one learner each");
         let rule = Rule::Adam { rate: 0.03, decay: 0.001 };
-        let effort = Effort { evaluations: 600, rule, batch: None };
-        let models = trainer.train(&federation, usage, effort).expect("it does not diverge");
+        let effort = Effort { evaluations: 600, local_steps: 10, rule, batch: None };
+        let models = trainer
+            .train(&federation, usage, &no_benefit(usage), effort)
+            .expect("it does not diverge");
         models.iter().zip(&learners).map(|(model, a)| a.loss(Part::Test, model)).collect()
     };
-    let alone =
-        test_losses(&Averaging { local_steps: 10, correction: Correction::None }, &graph(3, &[]));
+    let alone = test_losses(&Averaging {}, &graph(3, &[]));
     // The first two have one task, the third the opposite one; all are told to mix.
     let careless = test_losses(&Mixing { checked: false, ..Mixing::default() }, &everybody());
     let careful = test_losses(&Mixing::default(), &everybody());
@@ -424,7 +428,7 @@ impl Learner for Diary {
 #[test]
 fn batches_go_through_all_samples_and_a_larger_one_is_all() {
     let trainers: [&dyn Trainer; 3] = [
-        &Averaging { local_steps: 2, correction: Correction::None },
+        &Averaging {},
         &Mixing::default(),
         &Hypernetworks { hidden: 4, ..Hypernetworks::default() },
     ];
@@ -436,12 +440,14 @@ fn batches_go_through_all_samples_and_a_larger_one_is_all() {
             let competing = CompetingGraph::builder(usage.participants()).build();
             let federation = Federation::new(&competing, vec![&diary], 1).expect("one learner");
             let rule = Rule::Sgd { rate: RATE, momentum: 0.0, decay: 0.0 };
-            let effort = Effort { evaluations: 20, rule, batch };
-            trainer.train(&federation, &usage, effort).expect("it does not diverge");
+            let effort = Effort { evaluations: 20, local_steps: 10, rule, batch };
+            trainer
+                .train(&federation, &usage, &no_benefit(&usage), effort)
+                .expect("it does not diverge");
             let rows = diary.rows.lock().expect("no panic");
             assert_eq!(rows.len(), 20);
             let Some(batches) = epoch else {
-                assert!(rows.iter().all(Option::is_none), "{} on {batch:?}", trainer.name());
+                assert!(rows.iter().all(Option::is_none), "{trainer:?} on {batch:?}");
                 continue;
             };
             let mut orders = HashSet::new();
@@ -469,21 +475,14 @@ fn any_policy_goes_with_any_trainer() {
         benefit.add(from, to, 0.1).expect("a benefit");
     }
     let benefit = benefit.build();
-    let policies: [&dyn Policy; 6] =
-        [&Greedy, &Optimal::default(), &Cliques, &Coalitions, &Egoists, &Alone];
-    let trainers: [&dyn Trainer; 5] = [
-        &Averaging { local_steps: 2, correction: Correction::None },
-        &Averaging { local_steps: 2, correction: Correction::Proximal { pull: 0.1 } },
-        &Averaging { local_steps: 2, correction: Correction::ControlVariates },
-        &Mixing::default(),
-        &Hypernetworks { hidden: 4, ..Hypernetworks::default() },
-    ];
-    for policy in policies {
-        let usage = policy.plan(&Setting::new(&competing, &benefit)).usage;
-        for trainer in trainers {
-            let models = train(trainer, &bowls, &usage, 40);
+    let setting = Setting::new(&competing, &benefit);
+    for policy in Choice::<dyn Policy>::all() {
+        let usage = policy.plan(&setting, Objective::Welfare, Search::default()).usage;
+        for kind in TrainerKind::entries() {
+            let trainer = kind.with_defaults();
+            let models = train_with(&*trainer, &bowls, &usage, &benefit, (40, 2));
             let finite = models.iter().flatten().all(|parameter| parameter.is_finite());
-            assert!(models.len() == 5 && finite, "{} along {}", trainer.name(), policy.name());
+            assert!(models.len() == 5 && finite, "{} along {policy}", kind.name());
         }
     }
 }
@@ -492,11 +491,13 @@ fn any_policy_goes_with_any_trainer() {
 /// edges, and no bit of anybody else's.
 #[test]
 fn information_flows_along_usage_edges_only() {
-    let trainers: [&dyn Trainer; 4] = [
-        &Mixing { local_steps: 3, ..Mixing::default() },
-        &Mixing { local_steps: 1, against_drift: false, ..Mixing::default() },
-        &Mixing { local_steps: 2, mixed: Mixed::Updates, ..Mixing::default() },
-        &Averaging { local_steps: 3, correction: Correction::ControlVariates },
+    let usual = Mixing::default();
+    // The last one averages in groups, which may leave out a helper that the plan allows.
+    let trainers: [(&dyn Trainer, usize, bool); 4] = [
+        (&usual, 3, true),
+        (&Mixing { against_drift: false, ..usual }, 1, true),
+        (&Mixing { mix: Mixed::Updates, ..usual }, 2, true),
+        (&Scaffold {}, 3, false),
     ];
     for seed in 0..u64::from(repeat(40)) {
         let mut stream = Stream::new(seed, "flows", 0);
@@ -519,25 +520,15 @@ fn information_flows_along_usage_edges_only() {
                 })
                 .collect()
         };
-        for trainer in trainers {
-            let before = train(trainer, &draw(None), &usage, 30);
+        for (trainer, local_steps, uses_all) in trainers {
+            let before = train(trainer, &draw(None), &usage, (30, local_steps));
             for source in 0..count {
-                let after = train(trainer, &draw(Some(source)), &usage, 30);
+                let after = train(trainer, &draw(Some(source)), &usage, (30, local_steps));
                 for who in 0..count {
                     if !reach.reaches(source, who) {
-                        assert_eq!(
-                            before[who],
-                            after[who],
-                            "{}: {source} to {who}",
-                            trainer.name()
-                        );
-                    } else if trainer.name() == "mixing" {
-                        assert_ne!(
-                            before[who],
-                            after[who],
-                            "{}: {source} to {who}",
-                            trainer.name()
-                        );
+                        assert_eq!(before[who], after[who], "{trainer:?}: {source} to {who}");
+                    } else if uses_all {
+                        assert_ne!(before[who], after[who], "{trainer:?}: {source} to {who}");
                     }
                 }
             }
@@ -550,19 +541,19 @@ fn information_flows_along_usage_edges_only() {
 fn decisions_are_everybodys_own() {
     let usage = graph(4, &[(0, 1), (1, 0), (2, 1), (2, 3)]);
     let reach = Reachability::of(&usage);
-    let trainer = Mixing { local_steps: 3, ..Mixing::default() };
+    let trainer = Mixing::default();
     let goals = [1.0_f32, -1.0, 1.0, 1.1];
     let draw = |changed: Option<usize>| -> Vec<Bowl> {
         let goal = |who: usize| goals[who] + if changed == Some(who) { 0.5 } else { 0.0 };
         (0..4).map(|who| Bowl::new([goal(who); 3], 2.0, 100).honest()).collect()
     };
-    let before = train(&trainer, &draw(None), &usage, 40);
+    let before = train(&trainer, &draw(None), &usage, (40, 3));
     // Those with other goals than their helpers leave mixtures.
     for (who, goal) in [(0, 1.0), (1, -1.0), (3, 1.1)] {
         assert!(before[who].iter().all(|x| (x - goal).abs() < 0.1), "{who}: {:?}", before[who]);
     }
     for source in 0..4 {
-        let after = train(&trainer, &draw(Some(source)), &usage, 40);
+        let after = train(&trainer, &draw(Some(source)), &usage, (40, 3));
         for who in (0..4).filter(|&who| !reach.reaches(source, who)) {
             assert_eq!(before[who], after[who], "{source} to {who}");
         }
@@ -580,16 +571,17 @@ fn hypernetworks_leave_heads_to_their_owners() {
     let competing = CompetingGraph::builder(&Participants::numbered(2)).build();
     let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
     let federation = Federation::new(&competing, learners, 1).expect("one learner each");
-    let effort =
-        Effort { evaluations: 600, rule: Rule::Adam { rate: 0.02, decay: 0.0 }, batch: None };
+    let rule = Rule::Adam { rate: 0.02, decay: 0.0 };
+    let effort = Effort { evaluations: 600, local_steps: 10, rule, batch: None };
     let usage = graph(2, &[(0, 1), (1, 0)]);
-    let models = Hypernetworks::default().train(&federation, &usage, effort).expect("it ends");
+    let trainer = Hypernetworks::default();
+    let models = trainer.train(&federation, &usage, &no_benefit(&usage), effort).expect("it ends");
     for (model, bowl) in models.iter().zip(&bowls) {
         let near = model.iter().zip(&bowl.goal).all(|(x, goal)| (x - goal).abs() < 0.1);
         assert!(near && model.len() == bowl.goal.len(), "{model:?}");
     }
     let benefit = JointHypernetwork::default()
-        .estimate(&federation, &mut Exchange::new(&competing))
+        .estimate(&federation, &mut Exchange::new(&competing), Inputs::default())
         .expect("it ends");
     assert!(benefit.benefit(0, 1) > 0.2 && benefit.benefit(1, 0) > 0.2);
 }
@@ -604,8 +596,10 @@ fn a_personal_hypernetwork_learns_from_collaborators() {
     let rule = Rule::Adam { rate: 0.01, decay: 0.0 };
     let trainer = Hypernetworks { ray_rate: 0.0, ..Hypernetworks::default() };
     let usage = graph(3, &[(1, 0), (2, 1)]);
-    let effort = Effort { evaluations: 400, rule, batch: None };
-    let models = trainer.train(&federation, &usage, effort).expect("it does not diverge");
+    let effort = Effort { evaluations: 400, local_steps: 10, rule, batch: None };
+    let models = trainer
+        .train(&federation, &usage, &no_benefit(&usage), effort)
+        .expect("it does not diverge");
     // The first has a collaborator that agrees, the second one that does not, the third none.
     for (model, (least, most)) in models.iter().zip([(0.9, 1.1), (-0.6, 0.6), (-1.1, -0.9)]) {
         assert!(model.iter().all(|x| (least..most).contains(x)), "{models:?}");
@@ -619,9 +613,11 @@ fn a_diverging_training_is_an_error_that_names_the_participant() {
     let learners = bowls.iter().map(|bowl| bowl as &dyn Learner).collect();
     let federation = Federation::new(&competing, learners, 1).expect("one learner each");
     let rule = Rule::Sgd { rate: 1e9, momentum: 0.9, decay: 0.0 };
-    let trainer = Averaging { local_steps: 5, correction: Correction::None };
-    let effort = Effort { evaluations: 100, rule, batch: None };
-    let error = trainer.train(&federation, &everybody(), effort).expect_err("it diverges");
+    let effort = Effort { evaluations: 100, local_steps: 5, rule, batch: None };
+    let usage = everybody();
+    let error = Averaging {}
+        .train(&federation, &usage, &no_benefit(&usage), effort)
+        .expect_err("it diverges");
     let expected =
         FederateError::Participant { participant: "v1".into(), error: LearnError::Diverged };
     assert_eq!(error, expected);

@@ -3,25 +3,93 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use fedcompetitors_graphs::{CompetingGraph, ParticipantsBuilder, nearest};
-use serde::de::DeserializeOwned;
-use toml::de::{DeTable, DeValue};
+use fedcompetitors_federate::kinds::BadSettings;
+use fedcompetitors_graphs::{Choice, CompetingGraph, ParticipantsBuilder, UnknownEntry, nearest};
+use fedcompetitors_learn::{Metric, TaskKind};
+use serde::{Deserialize, de::DeserializeOwned};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 use super::{
-    FederationProblem,
-    settings::{EstimatorName, Method, MetricName, Settings, TaskKind, written},
+    FederationProblem, Method, components,
+    settings::{Settings, written},
 };
 use crate::{FileError, MOST_PARTICIPANTS, Problem, data::plain};
 
 /// Reads a text; unknown keys and words are refused.
 pub fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
-    toml::from_str(text).map_err(|error| {
-        let place = error.span().map(|span| Place::of(text, span.start));
-        let participant = place.as_ref().and_then(|place| place.participant.clone());
-        let line = place.map(|place| place.line);
-        let problem = described(error.message(), participant);
-        FileError { path: path.to_owned(), line, problem: problem.into() }
-    })
+    toml::from_str(text).map_err(|error| toml_error(path, text, &error))
+}
+
+/// Reads settings, with the tables of estimators and trainers.
+pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
+    let wrong = |error: toml::de::Error| toml_error(path, text, &error);
+    let mut file = DeTable::parse(text).map_err(wrong)?;
+    moved(path, text, file.get_ref())?;
+    let unknown =
+        |(unknown, start)| unknown_value(path, Some(Place::of(text, start).line), unknown);
+    let estimators = components::take(file.get_mut(), "benefit").map_err(unknown)?;
+    let trainers = components::take(file.get_mut(), "training").map_err(unknown)?;
+    let mut settings = Settings::deserialize(toml::Deserializer::from(file)).map_err(wrong)?;
+    let used = [settings.benefit.estimator];
+    settings.benefit.estimators = components::configured(estimators, &used)
+        .map_err(|(name, error)| bad_settings(path, text, ("benefit", name), error))?;
+    let used: Vec<_> = settings.methods().into_iter().filter_map(Method::trainer).collect();
+    settings.training.trainers = components::configured(trainers, &used)
+        .map_err(|(name, error)| bad_settings(path, text, ("training", name), error))?;
+    settings.model.kind = Some(settings.model.kind());
+    Ok(settings)
+}
+
+/// A name that no entry of a registry has.
+fn unknown_value(path: &Path, line: Option<u64>, unknown: UnknownEntry) -> FileError {
+    let UnknownEntry { name: value, nearest, known, .. } = unknown;
+    let known = known.into_iter().map(str::to_owned).collect();
+    let problem = FederationProblem::UnknownValue { participant: None, value, nearest, known };
+    FileError { path: path.to_owned(), line, problem: problem.into() }
+}
+
+/// Refuses keys that were moved, and says where to.
+fn moved(path: &Path, text: &str, file: &DeTable<'_>) -> Result<(), FileError> {
+    for (section, key, to) in components::MOVED {
+        let Some(DeValue::Table(table)) = file.get(*section).map(Spanned::get_ref) else {
+            continue;
+        };
+        if let Some((name, _)) = table.iter().find(|(name, _)| name.get_ref() == key) {
+            let line = Some(Place::of(text, name.span().start).line);
+            let problem = FederationProblem::Moved { section, key, to };
+            return Err(FileError { path: path.to_owned(), line, problem: problem.into() });
+        }
+    }
+    Ok(())
+}
+
+fn bad_settings(
+    path: &Path,
+    text: &str,
+    (section, name): (&str, &str),
+    error: BadSettings,
+) -> FileError {
+    match error {
+        BadSettings::Toml(error) => toml_error(path, text, &error),
+        BadSettings::Range { key, wanted } => {
+            let steps = [Step::Key(section), Step::Key(name), Step::Key(key)];
+            let line = offset(text, &steps).map(|offset| Place::of(text, offset).line);
+            let (participant, key) = (None, key.to_owned());
+            let problem = FederationProblem::Range { participant, key, wanted };
+            FileError { path: path.to_owned(), line, problem: problem.into() }
+        }
+    }
+}
+
+fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> FileError {
+    let place = error.span().map(|span| Place::of(text, span.start));
+    let participant = place.as_ref().and_then(|place| place.participant.clone());
+    let line = place.map(|place| place.line);
+    let problem = described(error.message(), participant);
+    FileError { path: path.to_owned(), line, problem: problem.into() }
 }
 
 /// Where in a file something stands.
@@ -78,6 +146,10 @@ fn described(message: &str, participant: Option<String>) -> FederationProblem {
     let message = plain
         .iter()
         .fold(message.to_owned(), |message, (rust, plain)| message.replace(rust, plain));
+    let message = match message.split_once("expected struct ") {
+        Some((before, _)) => format!("{before}expected a table"),
+        None => message,
+    };
     FederationProblem::Toml(match participant {
         Some(name) => format!("participant \"{name}\": {message}"),
         None => message,
@@ -101,6 +173,36 @@ enum Step<'a> {
     At(usize),
 }
 
+/// Where the value at the end of these steps stands, or as near to it as the file goes.
+fn offset(text: &str, steps: &[Step<'_>]) -> Option<usize> {
+    let table = DeTable::parse(text).ok()?;
+    let mut offset = None;
+    let mut entries = Some(table.get_ref());
+    let mut value: Option<&DeValue<'_>> = None;
+    for step in steps {
+        let next = match (step, entries, value) {
+            (Step::Key(key), Some(table), _) => {
+                let found = table.iter().find(|(name, _)| name.get_ref() == key);
+                found.map(|(name, value)| (name.span().start, value))
+            }
+            (Step::At(at), _, Some(DeValue::Array(array))) => {
+                array.get(*at).map(|value| (value.span().start, value))
+            }
+            _ => None,
+        };
+        let Some((start, found)) = next else {
+            break;
+        };
+        offset = Some(start);
+        value = Some(found.get_ref());
+        entries = match found.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        };
+    }
+    offset
+}
+
 struct Checker<'a> {
     path: &'a Path,
     text: &'a str,
@@ -111,37 +213,8 @@ impl Checker<'_> {
     /// The error, with the line of the value at the end of these steps, or as near to it as
     /// the file goes.
     fn error(&self, steps: &[Step<'_>], problem: impl Into<Problem>) -> FileError {
-        let line = self.offset(steps).map(|offset| Place::of(self.text, offset).line);
+        let line = offset(self.text, steps).map(|offset| Place::of(self.text, offset).line);
         FileError { path: self.path.to_owned(), line, problem: problem.into() }
-    }
-
-    fn offset(&self, steps: &[Step<'_>]) -> Option<usize> {
-        let table = DeTable::parse(self.text).ok()?;
-        let mut offset = None;
-        let mut entries = Some(table.get_ref());
-        let mut value: Option<&DeValue<'_>> = None;
-        for step in steps {
-            let next = match (step, entries, value) {
-                (Step::Key(key), Some(table), _) => {
-                    let found = table.iter().find(|(name, _)| name.get_ref() == key);
-                    found.map(|(name, value)| (name.span().start, value))
-                }
-                (Step::At(at), _, Some(DeValue::Array(array))) => {
-                    array.get(*at).map(|value| (value.span().start, value))
-                }
-                _ => None,
-            };
-            let Some((start, found)) = next else {
-                break;
-            };
-            offset = Some(start);
-            value = Some(found.get_ref());
-            entries = match found.get_ref() {
-                DeValue::Table(table) => Some(table),
-                _ => None,
-            };
-        }
-        offset
     }
 
     fn range(
@@ -169,7 +242,7 @@ impl Checker<'_> {
 
     fn numbers(&self) -> Result<(), FileError> {
         use Step::Key;
-        let Settings { data, training, model, benefit, .. } = self.settings;
+        let Settings { data, training, model, .. } = self.settings;
         let above_0 = |value: f32| value.is_finite() && value > 0.0;
         let from_0 = |value: f32| value.is_finite() && value >= 0.0;
         let part = |value: f64| value > 0.0 && value < 1.0;
@@ -190,14 +263,22 @@ impl Checker<'_> {
             model.hidden.iter().all(wide),
             "widths from 1 to 100000",
         )?;
+        let takes_layers = model.kind().has_hidden_layers();
+        self.range(
+            &[Key("model"), Key("hidden")],
+            takes_layers != model.hidden.is_empty(),
+            if takes_layers {
+                "one width or more for this kind of model"
+            } else {
+                "left out for this kind of model"
+            },
+        )?;
         let has_layers = !model.own_head || !model.hidden.is_empty();
         self.range(
             &[Key("model"), Key("own-head")],
             has_layers,
             "false without hidden layers: nothing would be shared",
         )?;
-        let threshold = benefit.threshold.is_none_or(|value| value.is_finite() && value >= 0.0);
-        self.range(&[Key("benefit"), Key("threshold")], threshold, "0 or more")?;
         let training_key =
             |key, is_fine, wanted| self.range(&[Key("training"), Key(key)], is_fine, wanted);
         training_key("rounds", (1..=1_000_000).contains(&training.rounds), "1 to 1000000")?;
@@ -210,27 +291,18 @@ impl Checker<'_> {
         let momentum = from_0(training.momentum) && training.momentum < 1.0;
         training_key("momentum", momentum, "from 0 to below 1")?;
         training_key("decay", from_0(training.decay), "0 or more")?;
-        training_key("batch", training.batch != Some(0), "1 or more")?;
-        training_key("own-part", training.own_part.is_none_or(part), "between 0 and 1")?;
-        training_key("server-rate", above_0(training.server_rate), "above 0")?;
-        training_key("trial", training.trial <= 50, "from 0 to 50")?;
-        training_key("pull", from_0(training.pull), "0 or more")?;
-        let hidden = (1..=10_000).contains(&training.hypernetwork_hidden);
-        training_key("hypernetwork-hidden", hidden, "1 to 10000")
+        training_key("batch", training.batch != Some(0), "1 or more")
     }
 
     fn task(&self) -> Result<(), FileError> {
         use Step::Key;
         let settings = self.settings;
         let (kind, metric) = (settings.task.kind, settings.metric());
-        let goes = match kind {
-            TaskKind::Regression => metric == MetricName::Mse,
-            TaskKind::Binary => metric != MetricName::Mse,
-            TaskKind::Classes => metric == MetricName::Accuracy,
-        };
         let task = written(kind);
-        if !goes {
-            let problem = FederationProblem::Metric { metric: written(metric), task };
+        if !metric.fits(kind) {
+            let fitting = Choice::<dyn Metric>::all().filter(|metric| metric.fits(kind));
+            let fitting = fitting.map(|metric| metric.to_string()).collect();
+            let problem = FederationProblem::Metric { metric: metric.to_string(), task, fitting };
             return Err(self.error(&[Key("task"), Key("metric")], problem));
         }
         let found = settings.classes().len();
@@ -247,16 +319,11 @@ impl Checker<'_> {
         if settings.task.target.is_none() && !generated {
             return Err(self.error(&[Key("task")], FederationProblem::NoTarget));
         }
-        let given = settings.benefit.estimator == EstimatorName::Given;
-        if given != settings.benefit.file.is_some() {
-            return Err(self.error(&[Key("benefit")], FederationProblem::GivenFile));
+        if let Some(key) = settings.estimator().missing() {
+            let table = format!("benefit.{}", settings.benefit.estimator);
+            let problem = FederationProblem::NoSetting { table, key };
+            return Err(self.error(&[Key("benefit"), Key("estimator")], problem));
         }
-        let idle = given && settings.benefit.threshold.is_some();
-        self.range(
-            &[Key("benefit"), Key("threshold")],
-            !idle,
-            "left out where benefits are given",
-        )?;
         Ok(())
     }
 
@@ -306,15 +373,10 @@ impl Checker<'_> {
             self.range(&[Key("data"), Key("categories")], !named, "without the target")?;
         }
         for (at, name) in compare.iter().enumerate() {
-            if Method::parse(name).is_none() {
-                let mut known: Vec<String> =
-                    Method::NAMES.iter().map(|(name, _)| (*name).to_owned()).collect();
-                let nearest = nearest(name, known.iter().map(String::as_str));
-                known.push("policy+trainer".into());
-                let (value, participant) = (name.clone(), None);
-                let problem =
-                    FederationProblem::UnknownValue { participant, value, nearest, known };
-                return Err(self.error(&[Key("compare"), At(at)], problem));
+            if let Err(unknown) = Method::parse(name) {
+                let steps = [Key("compare"), At(at)];
+                let line = offset(self.text, &steps).map(|start| Place::of(self.text, start).line);
+                return Err(unknown_value(self.path, line, unknown));
             }
         }
         Ok(())

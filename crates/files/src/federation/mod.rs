@@ -5,7 +5,10 @@
 //! where there are data files, the target has a default.
 
 mod check;
+mod components;
 mod faults;
+mod listing;
+mod methods;
 mod problem;
 mod settings;
 
@@ -16,11 +19,13 @@ use fedcompetitors_graphs::CompetingGraph;
 use crate::{FileError, Problem, read_competing};
 
 pub use faults::{FaultEntry, FaultName, read_faults};
+pub use fedcompetitors_learn::TaskKind;
+pub use listing::{ListedEntry, ListedSetting, Listing, listings};
+pub use methods::{Method, SHORT_NAMES, ShortName};
 pub use problem::FederationProblem;
 pub use settings::{
-    Benefit, Class, Data, EstimatorName, Generate, IncompleteRows, Method, MetricName, MixName,
-    Model, ObjectiveName, OptimizerName, Other, Participant, PolicyName, Rows, Scaling, Selection,
-    Settings, Task, TaskKind, TrainerName, Training, WeightsName, written,
+    Benefit, Class, Data, Generate, IncompleteRows, Model, OptimizerName, Other, Participant, Rows,
+    Scaling, Selection, Settings, Task, Training, written,
 };
 
 /// A federation file that makes sense in itself. The data files were not looked at.
@@ -58,7 +63,7 @@ pub fn read_federation(path: &Path) -> Result<FederationFile, FileError> {
 /// # Errors
 /// If it does not make sense.
 pub fn parse_federation(path: &Path, text: &str) -> Result<FederationFile, FileError> {
-    let settings: Settings = check::read(path, text)?;
+    let settings = check::read_settings(path, text)?;
     let competing = check::check(path, text, &settings)?;
     Ok(FederationFile { settings, competing })
 }

@@ -74,6 +74,8 @@ pub enum FederationProblem {
         metric: String,
         /// The task.
         task: String,
+        /// The metrics that fit it.
+        fitting: Vec<String>,
     },
     /// Files, and no word on what to predict.
     #[error("`target` is missing in `[task]`")]
@@ -94,9 +96,24 @@ pub enum FederationProblem {
         /// The text.
         text: String,
     },
-    /// A benefit file without its estimator, or the other way round.
-    #[error("the estimator `given` needs a benefit `file`, and no other estimator takes one")]
-    GivenFile,
+    /// A setting without a default is absent.
+    #[error("`{key}` is missing in `[{table}]`")]
+    NoSetting {
+        /// The table.
+        table: String,
+        /// The key.
+        key: &'static str,
+    },
+    /// A key that is in another table by now.
+    #[error("the key `{key}` is no longer in `[{section}]`")]
+    Moved {
+        /// The section in which it stands.
+        section: &'static str,
+        /// The key.
+        key: &'static str,
+        /// Where it belongs.
+        to: &'static str,
+    },
 }
 
 /// The beginning of a message about a participant.
@@ -130,17 +147,18 @@ impl FederationProblem {
                 "use data files for all participants, or generate the data of all".into()
             }
             Self::DifferentFeatures { .. } => "give all the same number of `features`".into(),
-            Self::Metric { .. } => {
-                "regression: `mse`; binary: `auc` or `accuracy`; classes: `accuracy`".into()
+            Self::Metric { fitting, .. } => {
+                let fitting: Vec<String> =
+                    fitting.iter().map(|metric| format!("`{metric}`")).collect();
+                format!("use {}", fitting.join(" or "))
             }
             Self::NoTarget => "name the column to predict: target = \"…\"".into(),
             Self::Classes { .. } => {
                 "declare them, such as classes = [\"no\", \"yes\"]; binary needs two, classes two or more, regression none".into()
             }
             Self::Twice { .. } => "remove one of them".into(),
-            Self::GivenFile => {
-                "write estimator = \"given\" and file = \"benefit.csv\", or neither".into()
-            }
+            Self::NoSetting { table, key } => format!("add `{key} = …` to `[{table}]`"),
+            Self::Moved { to, .. } => format!("write {to}"),
         }
     }
 }

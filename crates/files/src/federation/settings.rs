@@ -2,7 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use fedcompetitors_federate::{
+    estimate::{Estimator, EstimatorKind},
+    kinds::Configured,
+    train::{Trainer, TrainerKind},
+};
+use fedcompetitors_graphs::{Choice, Registry};
+use fedcompetitors_learn::{Layers, LinearKind, Metric, MlpKind, ModelKind, TaskKind};
+use fedcompetitors_select::{Objective, Optimal, Policy};
 use serde::{Deserialize, Serialize};
+
+use super::{components, methods::Method};
 
 /// What a federation file says, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,7 +78,7 @@ pub struct Task {
     pub target: Option<String>,
     /// What is reported.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub metric: Option<MetricName>,
+    pub metric: Option<Choice<dyn Metric>>,
     /// The classes: for each the text, or the texts, that mean it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
@@ -86,30 +96,6 @@ impl Default for Task {
             balanced: false,
         }
     }
-}
-
-/// What kind of thing is to be predicted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TaskKind {
-    /// A number.
-    Regression,
-    /// One of two classes.
-    Binary,
-    /// One of several classes.
-    Classes,
-}
-
-/// What is reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MetricName {
-    /// The mean squared error.
-    Mse,
-    /// The part of the samples whose class is found.
-    Accuracy,
-    /// The area under the ROC curve.
-    Auc,
 }
 
 /// The texts that mean a class.
@@ -221,16 +207,33 @@ pub enum Scaling {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Model {
-    /// The widths of the hidden layers; without any it is linear or logistic regression.
+    /// The kind; `mlp` with hidden layers and `linear` without, if absent.
+    pub kind: Option<Choice<dyn ModelKind>>,
+    /// The widths of the hidden layers.
     pub hidden: Vec<usize>,
-    /// Does each participant keep the last layer to itself?
+    /// Whether each participant keeps the last layer to itself.
     pub own_head: bool,
 }
 
 #[expect(clippy::derivable_impls, reason = "all defaults stand in one place each")]
 impl Default for Model {
     fn default() -> Self {
-        Self { hidden: Vec::new(), own_head: false }
+        Self { kind: None, hidden: Vec::new(), own_head: false }
+    }
+}
+
+impl Model {
+    /// The kind that it names or implies.
+    pub fn kind(&self) -> Choice<dyn ModelKind> {
+        self.kind.unwrap_or(match &self.hidden[..] {
+            [] => Choice(&LinearKind),
+            _ => Choice(&MlpKind),
+        })
+    }
+
+    /// Its layers.
+    pub fn layers(&self) -> Layers {
+        Layers { hidden: self.hidden.clone(), own_head: self.own_head }
     }
 }
 
@@ -238,34 +241,22 @@ impl Default for Model {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Benefit {
-    /// Who finds out who would help whom.
-    pub estimator: EstimatorName,
-    /// The file in which it is written, for `given`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// Below this a helper is none; each estimator has its own if it is not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<f64>,
+    /// How benefits are found.
+    pub estimator: Choice<EstimatorKind>,
+    /// The estimators in use and those that the file sets.
+    #[serde(flatten, skip_deserializing, serialize_with = "components::tables")]
+    pub estimators: Vec<Configured<dyn Estimator>>,
 }
 
 impl Default for Benefit {
     fn default() -> Self {
-        Self { estimator: EstimatorName::Mixture, file: None, threshold: None }
+        Self { estimator: first(), estimators: Vec::new() }
     }
 }
 
-/// Who finds out who would help whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EstimatorName {
-    /// Mixtures of models that were trained alone: only those touch who don't compete.
-    Mixture,
-    /// The paper's joint hypernetwork: it shows everybody traces of everybody.
-    Hypernetwork,
-    /// The gain of training with each one: slow.
-    Measured,
-    /// A file.
-    Given,
+/// The default of a kind: its first entry.
+fn first<T: Registry + ?Sized>() -> Choice<T> {
+    Choice(T::entries()[0])
 }
 
 /// The section `[selection]`.
@@ -273,45 +264,15 @@ pub enum EstimatorName {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Selection {
     /// Who decides who may learn from whom.
-    pub policy: PolicyName,
+    pub policy: Choice<dyn Policy>,
     /// What the policy `optimal` makes large.
-    pub objective: ObjectiveName,
+    pub objective: Choice<Objective>,
 }
 
 impl Default for Selection {
     fn default() -> Self {
-        Self { policy: PolicyName::Optimal, objective: ObjectiveName::Welfare }
+        Self { policy: Choice(&Optimal), objective: Choice(&Objective::Welfare) }
     }
-}
-
-/// Who decides who may learn from whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PolicyName {
-    /// The paper's heuristic.
-    Greedy,
-    /// The best plan that the rule allows.
-    Optimal,
-    /// Cliques without competitors.
-    Cliques,
-    /// The collaboration equilibrium inside those.
-    Coalitions,
-    /// Coalitions without free riders.
-    Egoists,
-    /// Everybody alone.
-    None,
-}
-
-/// What the policy `optimal` makes large.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ObjectiveName {
-    /// The sum of the benefits.
-    Welfare,
-    /// The least that anybody gets.
-    MaxMin,
-    /// The product of what everybody gets.
-    Proportional,
 }
 
 /// The `[training]`.
@@ -319,7 +280,7 @@ pub enum ObjectiveName {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Training {
     /// How models are trained along the plan.
-    pub trainer: TrainerName,
+    pub trainer: Choice<TrainerKind>,
     /// How many times models are exchanged.
     pub rounds: usize,
     /// Steps between two exchanges.
@@ -335,32 +296,15 @@ pub struct Training {
     /// Samples for each step; all, if it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
-    /// What is mixed (`mixing`).
-    pub mix: MixName,
-    /// By what collaborators are weighted (`mixing`).
-    pub weights: WeightsName,
-    /// The own part in mixtures (`mixing`); it follows from the weights if it is not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub own_part: Option<f64>,
-    /// How far to go towards the mixture (`mixing`).
-    pub server_rate: f32,
-    /// Also mix gradients, against drift (`mixing`).
-    pub against_drift: bool,
-    /// Keep one's own model where validation data finds the mixture worse (`mixing`).
-    pub checked: bool,
-    /// Hundredths of the steps to train alone first, to see whether others do one good
-    /// (`hypernetworks`).
-    pub trial: usize,
-    /// The pull to the common model (`proximal`).
-    pub pull: f32,
-    /// The width of the hypernetworks' hidden layers (`hypernetworks`).
-    pub hypernetwork_hidden: usize,
+    /// The trainers in use and those that the file sets.
+    #[serde(flatten, skip_deserializing, serialize_with = "components::tables")]
+    pub trainers: Vec<Configured<dyn Trainer>>,
 }
 
 impl Default for Training {
     fn default() -> Self {
         Self {
-            trainer: TrainerName::Mixing,
+            trainer: first(),
             rounds: 50,
             local_steps: 10,
             optimizer: OptimizerName::Adam,
@@ -368,33 +312,9 @@ impl Default for Training {
             momentum: 0.0,
             decay: 0.0,
             batch: None,
-            mix: MixName::Models,
-            weights: WeightsName::Samples,
-            own_part: None,
-            server_rate: 1.0,
-            against_drift: true,
-            checked: true,
-            trial: 3,
-            pull: 0.01,
-            hypernetwork_hidden: 100,
+            trainers: Vec::new(),
         }
     }
-}
-
-/// How models are trained along a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TrainerName {
-    /// Everybody mixes its collaborators' models into its own.
-    Mixing,
-    /// `FedAvg` inside groups.
-    Averaging,
-    /// `FedProx` inside groups.
-    Proximal,
-    /// SCAFFOLD inside groups.
-    Scaffold,
-    /// The paper's: a hypernetwork for each participant.
-    Hypernetworks,
 }
 
 /// How steps follow gradients.
@@ -405,28 +325,6 @@ pub enum OptimizerName {
     Adam,
     /// Gradient descent with momentum.
     Sgd,
-}
-
-/// What is mixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MixName {
-    /// Models.
-    Models,
-    /// What local steps have changed.
-    Updates,
-    /// Gradients, at every step.
-    Gradients,
-}
-
-/// By what collaborators are weighted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WeightsName {
-    /// By their training samples.
-    Samples,
-    /// By their benefits.
-    Benefit,
 }
 
 /// One of the `[[participants]]`.
@@ -481,54 +379,6 @@ impl Default for Generate {
     }
 }
 
-/// A method to compare with: a structure and a trainer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// A plan and a trainer along it.
-    Planned(PolicyName, TrainerName),
-    /// One model for all data, whoever competes: the ceiling, for reference only.
-    Pooled,
-}
-
-impl Method {
-    /// The names that stand for one, beside `policy+trainer`.
-    pub const NAMES: [(&str, Self); 7] = [
-        ("local", Self::Planned(PolicyName::None, TrainerName::Averaging)),
-        ("pooled", Self::Pooled),
-        ("fedavg", Self::Planned(PolicyName::Cliques, TrainerName::Averaging)),
-        ("fedprox", Self::Planned(PolicyName::Cliques, TrainerName::Proximal)),
-        ("scaffold", Self::Planned(PolicyName::Cliques, TrainerName::Scaffold)),
-        ("ce", Self::Planned(PolicyName::Coalitions, TrainerName::Hypernetworks)),
-        ("fedegoists", Self::Planned(PolicyName::Egoists, TrainerName::Hypernetworks)),
-    ];
-
-    /// The method of this name.
-    pub fn parse(text: &str) -> Option<Self> {
-        if let Some((_, method)) = Self::NAMES.iter().find(|(name, _)| *name == text) {
-            return Some(*method);
-        }
-        let (policy, trainer) = text.split_once('+')?;
-        Some(Self::Planned(parsed(policy)?, parsed(trainer)?))
-    }
-
-    /// What it is called.
-    pub fn name(self) -> String {
-        if let Some((name, _)) = Self::NAMES.iter().find(|(_, method)| *method == self) {
-            return (*name).into();
-        }
-        match self {
-            Self::Planned(policy, trainer) => format!("{}+{}", written(policy), written(trainer)),
-            Self::Pooled => "pooled".into(),
-        }
-    }
-}
-
-/// The value that is written like this.
-fn parsed<'de, T: Deserialize<'de>>(text: &'de str) -> Option<T> {
-    use serde::de::{IntoDeserializer, value::Error};
-    T::deserialize(IntoDeserializer::<Error>::into_deserializer(text)).ok()
-}
-
 /// How one of the named values is written.
 pub fn written(value: impl Serialize) -> String {
     match toml::Value::try_from(value) {
@@ -545,9 +395,8 @@ impl Settings {
 
     /// All methods, the file's own first, then Local, which is always there.
     pub fn methods(&self) -> Vec<Method> {
-        let local = Method::NAMES[0].1;
-        let mut methods = vec![self.method(), local];
-        methods.extend(self.compare.iter().filter_map(|name| Method::parse(name)));
+        let mut methods = vec![self.method(), Method::local()];
+        methods.extend(self.compare.iter().filter_map(|name| Method::parse(name).ok()));
         let mut seen = Vec::new();
         methods.retain(|method| {
             let is_new = !seen.contains(method);
@@ -557,13 +406,30 @@ impl Settings {
         methods
     }
 
-    /// The metric: what the file says, or what is usual for its task.
-    pub fn metric(&self) -> MetricName {
-        self.task.metric.unwrap_or(match self.task.kind {
-            TaskKind::Regression => MetricName::Mse,
-            TaskKind::Binary => MetricName::Auc,
-            TaskKind::Classes => MetricName::Accuracy,
-        })
+    /// The estimator, with its settings.
+    ///
+    /// # Panics
+    /// Never for settings that were read: those of every estimator in use are in them.
+    pub fn estimator(&self) -> &Configured<dyn Estimator> {
+        components::find(&self.benefit.estimators, self.benefit.estimator)
+    }
+
+    /// A trainer of one of the methods, with its settings.
+    ///
+    /// # Panics
+    /// As [`Settings::estimator`].
+    pub fn trainer(&self, kind: Choice<TrainerKind>) -> &Configured<dyn Trainer> {
+        components::find(&self.training.trainers, kind)
+    }
+
+    /// The metric: what the file says, or the first that fits the task.
+    ///
+    /// # Panics
+    /// Never: every task has a metric.
+    pub fn metric(&self) -> Choice<dyn Metric> {
+        let fitting =
+            || Choice::all().find(|metric: &Choice<dyn Metric>| metric.fits(self.task.kind));
+        self.task.metric.or_else(fitting).expect("a metric for every task")
     }
 
     /// The texts that mean each class.

@@ -3,11 +3,14 @@
 
 use std::{fs, path::Path};
 
+use fedcompetitors_federate::{kinds::Configured, train::TrainerKind};
 use fedcompetitors_files::{
     FederationFile, FileError,
-    federation::{Method, PolicyName, Settings, TrainerName, read_faults},
+    federation::{Method, SHORT_NAMES, Settings, read_faults},
     parse_federation, read_federation,
 };
+use fedcompetitors_graphs::Choice;
+use fedcompetitors_select::Policy;
 
 const GOOD: &str = r#"
 name = "city"
@@ -51,13 +54,18 @@ fn a_good_file_is_read_and_every_default_can_be_written_out() {
 
 #[test]
 fn method_names_are_read_as_they_are_written() {
-    for (name, method) in Method::NAMES {
-        assert_eq!((Method::parse(name), method.name()), (Some(method), name.to_owned()));
+    for short in SHORT_NAMES {
+        assert_eq!(Method::parse(short.name).expect("a short name").name(), short.name);
     }
-    let method = Method::Planned(PolicyName::Egoists, TrainerName::Mixing);
-    assert_eq!(Method::parse("egoists+mixing"), Some(method));
-    assert_eq!(method.name(), "egoists+mixing");
-    assert_eq!(Method::parse("egoists+nothing"), None);
+    for policy in Choice::<dyn Policy>::all() {
+        for trainer in Choice::<TrainerKind>::all() {
+            let method = Method::parse(&format!("{policy}+{trainer}")).expect("both are known");
+            assert_eq!(method, Method::Planned(policy, trainer));
+            assert_eq!(Method::parse(&method.name()), Ok(method));
+        }
+    }
+    let unknown = Method::parse("egoists+nothing").expect_err("an unknown trainer");
+    assert_eq!(unknown.to_string(), "the trainer \"nothing\" is unknown");
 }
 
 /// Each of these is one mistake in the good file.
@@ -98,10 +106,18 @@ fn every_message_and_hint() {
         replaced("[training]", "[data]\nignore = [\"ill\"]\n[training]"),
         replaced("[training]", "[data]\ncategories = { ward = [\"a\", \"a\"] }\n[training]"),
         replaced("[training]", "[benefit]\nestimator = \"given\"\n[training]"),
-        replaced(
-            "[training]",
-            "[benefit]\nestimator = \"given\"\nfile = \"b.csv\"\nthreshold = 0.1\n[training]",
-        ),
+        replaced("[training]", "[benefit.given]\nfile = \"b.csv\"\nthreshold = 0.1\n[training]"),
+        replaced("[training]", "[benefit]\nthreshold = 0.1\n[training]"),
+        replaced("rounds = 20", "rounds = 20\npull = 0.1"),
+        replaced("rounds = 20", "rounds = 20\n[training.mixing]\nmixx = \"models\""),
+        replaced("rounds = 20", "rounds = 20\n[training.mixing]\nmix = \"model\""),
+        replaced("rounds = 20", "rounds = 20\n[training.mixing]\nserver-rate = \"fast\""),
+        replaced("rounds = 20", "rounds = 20\n[training.mixing]\nserver-rate = 0"),
+        replaced("rounds = 20", "rounds = 20\n[training.mixng]\nmix = \"models\""),
+        replaced("rounds = 20", "rounds = 20\nmixing = 3"),
+        replaced("rounds = 20", "rounds = 20\n[training.hypernetworks]\ntrial = 51"),
+        replaced("[training]", "[model]\nkind = \"mlp\"\n[training]"),
+        replaced("[training]", "[model]\nkind = \"linear\"\nhidden = [3]\n[training]"),
         replaced("target = \"ill\"", "target = \"ill\"\nclasses = [\"0\", [\"1\", \"0.0\"]]"),
         replaced("target = \"ill\"", "target = \"ill\"\nclasses = [\"NA\", \"1\"]"),
         replaced("[training]", "[data]\ncategories = { ward = [\"a\", \"?\"] }\n[training]"),
@@ -166,13 +182,34 @@ fn the_examples_of_the_documentation_are_read() {
         .skip(1)
         .map(|rest| rest.split("\n```").next().expect("its end"))
         .collect();
-    let [federation, faults] = blocks[..] else { panic!("{} examples", blocks.len()) };
+    let [federation, given, trainers, faults] = blocks[..] else {
+        panic!("{} examples", blocks.len())
+    };
+    for more in [given, trainers] {
+        parse(&format!("{federation}\n{more}")).expect("a federation with these tables");
+    }
     let federation = parse(federation).expect("a federation");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("faults.toml");
     fs::write(&file, faults).expect("written");
     let (faults, _) = read_faults(&file, federation.competing.participants()).expect("faults");
     assert_eq!(faults.len(), 1);
+}
+
+/// What a file sets for a trainer counts, and nothing else of the table changes.
+#[test]
+fn trainers_have_tables_of_their_own() {
+    let text = GOOD.replace("rounds = 20", "rounds = 20\n[training.mixing]\nserver-rate = 0.5");
+    let settings = parse(&text).expect("a good file").settings;
+    let kind = Choice::named("mixing").expect("known");
+    let found = |key| settings.trainer(kind).setting(key).map(ToString::to_string);
+    assert_eq!(found("server-rate").as_deref(), Some("0.5"));
+    assert_eq!(found("mix").as_deref(), Some("\"models\""));
+    assert_eq!(found("own-part"), None);
+    // Those in use are written out; `fedavg` is compared.
+    let names: Vec<_> = settings.training.trainers.iter().map(Configured::kind).collect();
+    let expected = ["mixing", "averaging"].map(|name| Choice::named(name).expect("known"));
+    assert_eq!(names, expected);
 }
 
 /// Every key is explained.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{
-    LearnError, Loss, Metric, Mlp, NativeLearner, Samples, Split, Targets, shuffle, simplex,
+    Accuracy, LearnError, Loss, Mlp, NativeLearner, Samples, Split, Targets, shuffle, simplex,
 };
 use fedcompetitors_testing::repeat;
 
@@ -71,7 +71,7 @@ fn what_does_not_go_together_is_refused() {
     let split = Split { training: vec![0], validation: vec![1], test: vec![2] };
     let learner = |inputs, outputs, loss, split: &Split| {
         let model = Arc::new(Mlp::linear(inputs, outputs));
-        NativeLearner::new(model, loss, Metric::Accuracy, &samples, split).map(|_| ())
+        NativeLearner::new(model, loss, &Accuracy, &samples, split).map(|_| ())
     };
     assert_eq!(learner(2, 3, Loss::CrossEntropy, &split), Ok(()));
     let binary = Loss::BinaryCrossEntropy { weights: [1.0; 2] };

@@ -9,8 +9,8 @@ use std::{ops::Range, sync::Arc};
 
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{
-    Batch, Cnn, Hypernetwork, Learner, Loss, Metric, Mlp, Model, NativeLearner, Part, Rule,
-    Samples, Targets,
+    Accuracy, Batch, Cnn, Hypernetwork, Learner, Loss, Metric, Mlp, Model, Mse, NativeLearner,
+    Part, Rule, Samples, Targets,
 };
 
 fn numbers(stream: &mut Stream, count: usize) -> Vec<f32> {
@@ -24,10 +24,10 @@ fn learner(model: impl Model + 'static, loss: Loss, count: usize, seed: u64) -> 
         labels: (0..count).map(|_| stream.below(u64::from(classes)) as u32).collect(),
         count: classes,
     };
-    let (targets, metric) = match loss {
-        Loss::SquaredError => (Targets::Values(numbers(&mut stream, count)), Metric::SquaredError),
-        Loss::CrossEntropy => (classes(model.outputs() as u32), Metric::Accuracy),
-        Loss::BinaryCrossEntropy { .. } => (classes(2), Metric::Accuracy),
+    let (targets, metric): (_, &dyn Metric) = match loss {
+        Loss::SquaredError => (Targets::Values(numbers(&mut stream, count)), &Mse),
+        Loss::CrossEntropy => (classes(model.outputs() as u32), &Accuracy),
+        Loss::BinaryCrossEntropy { .. } => (classes(2), &Accuracy),
     };
     let samples = Samples::new(features, model.inputs(), targets).expect("finite samples");
     let parts = [samples.clone(), samples.clone(), samples];

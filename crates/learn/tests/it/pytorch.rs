@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use fedcompetitors_learn::{
-    Batch, Cnn, Learner, Loss, Metric, Mlp, Model, NativeLearner, Optimizer, Part, Rule, Samples,
+    Accuracy, Batch, Cnn, Learner, Loss, Mlp, Model, NativeLearner, Optimizer, Part, Rule, Samples,
     Targets,
 };
 use serde::Deserialize;
@@ -132,7 +132,7 @@ impl Case {
         let features = generated(1, self.samples * model.inputs());
         let samples = Samples::new(features, model.inputs(), targets).expect("finite samples");
         let parts = [samples.clone(), samples.clone(), samples];
-        NativeLearner::from_parts(model, loss, Metric::Accuracy, parts)
+        NativeLearner::from_parts(model, loss, &Accuracy, parts)
             .expect("a model that fits the samples")
     }
 

@@ -1,7 +1,13 @@
 //! Instances for the tests: golden ones from files, random ones from proptest.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants, UsageGraph};
+use fedcompetitors_select::{Effort, Objective, Plan, Policy, Setting};
 use proptest::prelude::*;
+
+/// The plan of a policy with the usual objective and effort.
+pub fn plan(policy: &dyn Policy, setting: &Setting<'_>) -> Plan {
+    policy.plan(setting, Objective::Welfare, Effort::default())
+}
 
 /// One entry of `cases/selection.json`.
 #[derive(serde::Deserialize)]

@@ -1,13 +1,13 @@
 //! Plans that change over time: whatever joins, leaves, declarations and new plans come,
 //! no model carries the data of a competitor that was declared when it was made.
 
-use crate::common::{Lists, instances};
+use crate::common::{Lists, instances, plan};
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Participants, Provenance, UsageGraph, find_breach,
+    BenefitGraph, Choice, CompetingGraph, Participants, Provenance, UsageGraph, find_breach,
     random::Stream, refusals,
 };
 use fedcompetitors_select::{
-    Cliques, Coalitions, Effort, Egoists, Greedy, Optimal, Policy, Setting, greedy, optimal,
+    Cliques, Effort, Egoists, Greedy, Objective, Optimal, Policy, Setting, greedy, optimal,
 };
 use fedcompetitors_testing::{cases, repeat};
 use proptest::prelude::*;
@@ -74,13 +74,7 @@ impl Federation {
 #[test]
 fn no_history_brings_a_competitors_data_into_a_model() {
     let effort = Effort { gap: 0.05, ..Effort::default() };
-    let policies: [Box<dyn Policy>; 5] = [
-        Box::new(Greedy),
-        Box::new(Optimal { effort, ..Optimal::default() }),
-        Box::new(Cliques),
-        Box::new(Coalitions),
-        Box::new(Egoists),
-    ];
+    let policies: Vec<Choice<dyn Policy>> = Choice::all().collect();
     let mut stream = Stream::new(1, "history", 0);
     let (mut done, mut flowed) = (0, 0);
     while done < repeat(1000) as usize {
@@ -99,14 +93,14 @@ fn no_history_brings_a_competitors_data_into_a_model() {
                 (0..federation.present.len()).filter(|&i| !federation.present[i]).collect();
             let setting = Setting::with_history(&competing, &benefit, &federation.provenance);
             let setting = setting.without(&absent);
-            let policy = &policies[(stream.bits() % 5) as usize];
-            let plan = policy.plan(&setting);
+            let policy = policies[(stream.bits() % policies.len() as u64) as usize];
+            let plan = policy.plan(&setting, Objective::Welfare, effort);
             for (from, to) in plan.usage.edges() {
                 assert!(federation.present[from] && federation.present[to]);
             }
             let later = federation.provenance.after(&plan.usage);
             let breach = later.breaches(&competing).next();
-            assert_eq!(breach, None, "{} after {done} operations", policy.name());
+            assert_eq!(breach, None, "{policy} after {done} operations");
             flowed += usize::from(later != federation.provenance);
             federation.provenance = later;
             done += 1;
@@ -123,9 +117,9 @@ fn what_was_learned_last_month_is_not_passed_on_to_a_rival_today() {
     let mut used = UsageGraph::builder(benefit.participants());
     used.add(0, 1).expect("new");
     let history = Provenance::own(benefit.participants()).after(&used.build());
-    for policy in [&Greedy as &dyn Policy, &Optimal::default(), &Cliques, &Egoists] {
-        let fresh = policy.plan(&Setting::new(&competing, &benefit));
-        let plan = policy.plan(&Setting::with_history(&competing, &benefit, &history));
+    for policy in [&Greedy as &dyn Policy, &Optimal, &Cliques, &Egoists] {
+        let fresh = plan(policy, &Setting::new(&competing, &benefit));
+        let plan = plan(policy, &Setting::with_history(&competing, &benefit, &history));
         assert!(!plan.usage.uses(1, 2), "{}", policy.name());
         assert!(
             plan.welfare.abs() < 1e-9 && plan.upper_bound.abs() < 1e-9

@@ -1,10 +1,9 @@
 //! Every policy keeps the rule; and each is what it says it is.
 
-use crate::common::{Case, Lists, instances};
-use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph, Provenance};
+use crate::common::{Case, Lists, instances, plan};
+use fedcompetitors_graphs::{BenefitGraph, Certificate, Choice, CompetingGraph, Provenance};
 use fedcompetitors_select::{
-    Alone, Cliques, Coalitions, Egoists, Greedy, Optimal, Policy, Setting, cliques, coalitions,
-    egoists,
+    Cliques, Coalitions, Egoists, Optimal, Policy, Setting, cliques, coalitions, egoists,
 };
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
@@ -63,12 +62,12 @@ fn groups_share_what_their_members_carry_from_before() {
     before.add(x, b);
     let setting = Setting::with_history(&competing, &benefit, &before);
     for policy in [&Cliques as &dyn Policy, &Coalitions, &Egoists] {
-        let usage = policy.plan(&setting).usage;
+        let usage = plan(policy, &setting).usage;
         assert!(!usage.uses(a, b) && !usage.uses(b, a), "{}", policy.name());
         // Had X left before A came, nothing would have flowed and all would be well.
         let gone = [x];
         let without = Setting::new(&competing, &benefit).without(&gone);
-        assert_eq!(policy.plan(&without).usage.len(), 2, "{}", policy.name());
+        assert_eq!(plan(policy, &without).usage.len(), 2, "{}", policy.name());
     }
 }
 
@@ -113,23 +112,12 @@ fn beyond_sixty_participants_the_cover_says_that_it_may_not_be_the_smallest() {
     assert!(!cover.exact && cover.cliques.len() == 3);
 }
 
-fn all_policies() -> Vec<Box<dyn Policy>> {
-    vec![
-        Box::new(Alone),
-        Box::new(Greedy),
-        Box::new(Optimal::default()),
-        Box::new(Cliques),
-        Box::new(Coalitions),
-        Box::new(Egoists),
-    ]
-}
-
 #[test]
 fn every_policy_keeps_the_rule_on_the_golden_cases() {
     for case in Case::all() {
         let (competing, benefit) = case.graphs();
-        for policy in all_policies() {
-            let plan = policy.plan(&Setting::new(&competing, &benefit));
+        for policy in Choice::<dyn Policy>::all() {
+            let plan = plan(&*policy, &Setting::new(&competing, &benefit));
             assert_eq!(plan.policy, policy.name());
             let proof = Certificate::prove(&competing, &plan.usage);
             assert!(proof.is_ok(), "{} on {}", policy.name(), case.title);
@@ -167,9 +155,9 @@ proptest! {
     #[test]
     fn every_policy_keeps_the_rule(lists in instances(12)) {
         let (competing, benefit) = lists.graphs();
-        let best = Optimal::default().plan(&Setting::new(&competing, &benefit)).welfare;
-        for policy in all_policies() {
-            let plan = policy.plan(&Setting::new(&competing, &benefit));
+        let best = plan(&Optimal, &Setting::new(&competing, &benefit)).welfare;
+        for policy in Choice::<dyn Policy>::all() {
+            let plan = plan(&*policy, &Setting::new(&competing, &benefit));
             prop_assert!(Certificate::prove(&competing, &plan.usage).is_ok(), "{}", policy.name());
             prop_assert!(plan.welfare <= best + 1e-9, "{}", policy.name());
             prop_assert!(plan.welfare <= plan.upper_bound + 1e-9, "{}", policy.name());

@@ -47,11 +47,9 @@ fn every_method_passes() {
 /// What the estimators and trainers show to whom beside the ledger is on record.
 #[test]
 fn flows_beside_the_ledger_are_told() {
-    let joint = "[benefit]\nestimator = \"hypernetwork\"\n[data]\nscaling = \"shared\"\n";
-    let text = FEDERATION.replace(
-        "[training]",
-        &format!("{joint}[training]\ntrainer = \"hypernetworks\"\nhypernetwork-hidden = 4"),
-    );
+    let joint = "[training.hypernetworks]\nhidden = 4\n[benefit]\nestimator = \"hypernetwork\"\n[data]\nscaling = \"shared\"\n";
+    let text = FEDERATION
+        .replace("[training]", &format!("{joint}[training]\ntrainer = \"hypernetworks\""));
     let found = Case::new(&text).audit();
     let pairs = vec![("A".to_owned(), "C".to_owned()), ("D".to_owned(), "E".to_owned())];
     for word in ["show each participant traces of all others", "common mean and deviation"] {

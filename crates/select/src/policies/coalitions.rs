@@ -1,6 +1,34 @@
 //! The collaboration equilibrium: who depends on nobody outside forms a coalition.
 
-use fedcompetitors_graphs::{BenefitGraph, Reachability, bits::BitMatrix};
+use fedcompetitors_graphs::{BenefitGraph, Entry, Reachability, bits::BitMatrix};
+
+use super::{Effort, Objective, Policy, cliques, inside};
+use crate::{Plan, Setting};
+
+/// The collaboration equilibrium inside groups without competitors: [`coalitions`].
+#[derive(Debug, Clone, Copy)]
+pub struct Coalitions;
+
+impl Entry for Coalitions {
+    fn name(&self) -> &'static str {
+        "coalitions"
+    }
+
+    fn help(&self) -> &'static str {
+        "The collaboration equilibrium inside the groups of `cliques`."
+    }
+}
+
+impl Policy for Coalitions {
+    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+        let benefit = setting.benefit;
+        let cover = cliques(&setting.hostile());
+        let groups = cover.cliques.iter().flat_map(|clique| coalitions(benefit, clique));
+        let groups: Vec<_> = groups.collect();
+        let usage = inside(setting, &groups, |from, to| benefit.benefit(from, to) > 0.0);
+        Plan { note: Some(cover.note()), ..Plan::new(self.name(), setting, usage) }
+    }
+}
 
 /// The coalitions inside a group: the strongly connected components of the benefit graph
 /// that nobody outside helps; then the same among the rest, and so on.

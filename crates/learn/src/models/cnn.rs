@@ -3,13 +3,13 @@
 
 use fedcompetitors_graphs::random::Stream;
 
-use crate::{
-    kernels::{
-        self,
-        convolve::{Convolution, Gradients, Layout, MOST_LANES, Passed},
-    },
-    mlp::Mlp,
+use super::{
+    Mlp,
     model::{Model, Work, buffer, buffer_owned, uniform_layer},
+};
+use crate::kernels::{
+    self,
+    convolve::{Convolution, Gradients, Layout, MOST_LANES, Passed},
 };
 
 /// A convolutional network: 16 filters of 5 × 5, ReLU, 2 × 2 max-pooling, 32 filters of

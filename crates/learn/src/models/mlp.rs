@@ -1,13 +1,45 @@
 //! Layers of weighted sums with leaky ReLU between them; without hidden layers this is
 //! linear or logistic regression.
 
-use fedcompetitors_graphs::random::Stream;
+use std::sync::Arc;
+
+use fedcompetitors_graphs::{Entry, random::Stream};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    kernels::{self, Narrow, View, multiply},
+use super::{
+    Layers, ModelKind,
     model::{Model, Work, buffer, buffer_owned, uniform_layer},
 };
+use crate::kernels::{self, Narrow, View, multiply};
+
+/// The kind `mlp`.
+#[derive(Debug, Clone, Copy)]
+pub struct MlpKind;
+
+/// The slope of the hidden units below zero, as in the paper's models.
+const SLOPE: f32 = 0.2;
+
+impl Entry for MlpKind {
+    fn name(&self) -> &'static str {
+        "mlp"
+    }
+
+    fn help(&self) -> &'static str {
+        "Dense layers of the widths `hidden`, with leaky ReLU between them."
+    }
+}
+
+impl ModelKind for MlpKind {
+    fn has_hidden_layers(&self) -> bool {
+        true
+    }
+
+    fn build(&self, inputs: usize, outputs: usize, layers: &Layers) -> Arc<dyn Model> {
+        let widths = [&[inputs], &*layers.hidden, &[outputs]].concat();
+        let model = Mlp::new(&widths, SLOPE);
+        if layers.own_head { Arc::new(model.with_own_head()) } else { Arc::new(model) }
+    }
+}
 
 /// A multilayer perceptron.
 ///

@@ -31,14 +31,35 @@
 //! order of turns, ancestors, the result) and O(n) words.
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, UsageGraph,
+    BenefitGraph, CompetingGraph, Entry, UsageGraph,
     bits::{
         BitMatrix, contains, difference, insert, intersects, ones, ones_of_word, union, words_for,
     },
 };
 use rayon::prelude::*;
 
+use super::{Effort, Objective, Policy};
 use crate::{Plan, Setting, closure::Closure, parallel::PARALLEL_FROM};
+
+/// The paper's selection: [`greedy`].
+#[derive(Debug, Clone, Copy)]
+pub struct Greedy;
+
+impl Entry for Greedy {
+    fn name(&self) -> &'static str {
+        "greedy"
+    }
+
+    fn help(&self) -> &'static str {
+        "The paper's selection: in order of level of potential, each participant takes all helpers that it may."
+    }
+}
+
+impl Policy for Greedy {
+    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+        greedy(*setting)
+    }
+}
 
 /// The paper's plan.
 ///

@@ -19,16 +19,41 @@ use std::{
     time::Instant,
 };
 
-use fedcompetitors_graphs::UsageGraph;
+use fedcompetitors_graphs::{Entry, Registry, UsageGraph};
 
 use self::{
     problem::Problem,
     relaxation::{Fixed, bound},
     search::{Found, Improver},
 };
+use super::Policy;
 use crate::{Plan, Setting, closure::Closure, greedy_usage};
 
-/// What is best.
+/// The best plan by an objective: [`fairest`], and for the welfare [`optimal`].
+#[derive(Debug, Clone, Copy)]
+pub struct Optimal;
+
+impl Entry for Optimal {
+    fn name(&self) -> &'static str {
+        "optimal"
+    }
+
+    fn help(&self) -> &'static str {
+        "The largest welfare that the rule allows, with a proven bound."
+    }
+}
+
+impl Policy for Optimal {
+    fn searches(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, setting: &Setting<'_>, objective: Objective, effort: Effort<'_>) -> Plan {
+        fairest(*setting, objective, effort)
+    }
+}
+
+/// What the best plan maximises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Objective {
     /// The largest sum of benefits.
@@ -39,6 +64,36 @@ pub enum Objective {
     /// As many as can be get something, and the product of what they get is largest: what
     /// one gains in proportion is worth no more than what the others lose.
     Proportional,
+}
+
+impl Entry for Objective {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Welfare => "welfare",
+            Self::MaxMin => "max-min",
+            Self::Proportional => "proportional",
+        }
+    }
+
+    fn help(&self) -> &'static str {
+        match self {
+            Self::Welfare => "The largest sum of benefits.",
+            Self::MaxMin => {
+                "Maximise the smallest benefit that a participant gets, then the next smallest, and so on."
+            }
+            Self::Proportional => {
+                "Help as many participants as possible, then maximise the product of what they get."
+            }
+        }
+    }
+}
+
+impl Registry for Objective {
+    const KIND: &'static str = "objective";
+
+    fn entries() -> &'static [&'static Self] {
+        &[&Self::Welfare, &Self::MaxMin, &Self::Proportional]
+    }
 }
 
 /// The plan that serves an objective best, or the best one that was found.

@@ -2,9 +2,38 @@
 //! of the competing graph, which is a minimum colouring of the competing graph.
 
 use fedcompetitors_graphs::{
-    CompetingGraph,
+    CompetingGraph, Entry,
     bits::{common_ones, count, insert, ones, remove, words_for},
 };
+
+use super::{Effort, Objective, Policy, inside};
+use crate::{Plan, Setting};
+
+/// All members of a group without competitors learn from each other: [`cliques`].
+#[derive(Debug, Clone, Copy)]
+pub struct Cliques;
+
+impl Entry for Cliques {
+    fn name(&self) -> &'static str {
+        "cliques"
+    }
+
+    fn help(&self) -> &'static str {
+        "As few groups without competitors as possible; all members of a group learn from each other."
+    }
+}
+
+impl Policy for Cliques {
+    fn needs_benefits(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+        let cover = cliques(&setting.hostile());
+        let usage = inside(setting, &cover.cliques, |_, _| true);
+        Plan { note: Some(cover.note()), ..Plan::new(self.name(), setting, usage) }
+    }
+}
 
 /// Participants up to which the cover is made as small as can be.
 const EXACT_UP_TO: usize = 60;

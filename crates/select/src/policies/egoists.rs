@@ -10,9 +10,35 @@
 use std::collections::VecDeque;
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph,
+    BenefitGraph, CompetingGraph, Entry,
     bits::{BitMatrix, insert, intersects, union, words_for},
 };
+
+use super::{Effort, Objective, Policy, inside};
+use crate::{Plan, Setting};
+
+/// Coalitions without competitors or free riders: [`egoists`].
+#[derive(Debug, Clone, Copy)]
+pub struct Egoists;
+
+impl Entry for Egoists {
+    fn name(&self) -> &'static str {
+        "egoists"
+    }
+
+    fn help(&self) -> &'static str {
+        "Coalitions without competitors or free riders."
+    }
+}
+
+impl Policy for Egoists {
+    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+        let benefit = setting.benefit;
+        let groups = egoists(&setting.hostile(), benefit);
+        let usage = inside(setting, &groups, |from, to| benefit.benefit(from, to) > 0.0);
+        Plan::new(self.name(), setting, usage)
+    }
+}
 
 /// The coalitions, those of one member included, each in listed order.
 pub fn egoists(competing: &CompetingGraph, benefit: &BenefitGraph) -> Vec<Vec<usize>> {

@@ -1,0 +1,54 @@
+//! The estimator `given`: benefits that somebody has written down.
+
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_record::Flow;
+use serde::{Deserialize, Serialize};
+
+use super::{Estimator, EstimatorKind, Inputs, flow};
+use crate::{
+    FederateError, Federation,
+    exchange::Exchange,
+    kinds::{Key, Settings},
+};
+
+pub static KIND: EstimatorKind = EstimatorKind::new::<Given>("given", "The benefits of a file.");
+
+/// Settings of `given`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Given {
+    /// The file, relative to the federation file. Required where `given` is the estimator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+impl Settings for Given {
+    const KEYS: &'static [Key] = &[Key {
+        name: "file",
+        help: "The benefits, header `from,to,benefit`, relative to the federation file.",
+    }];
+}
+
+impl Estimator for Given {
+    fn flow(&self, _: &CompetingGraph) -> Flow {
+        flow("given: the benefits come from a file", Vec::new())
+    }
+
+    fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    fn missing(&self) -> Option<&'static str> {
+        if self.file.is_none() { Some("file") } else { None }
+    }
+
+    fn estimate(
+        &self,
+        federation: &Federation<'_>,
+        _: &mut Exchange<'_>,
+        inputs: Inputs<'_>,
+    ) -> Result<BenefitGraph, FederateError> {
+        let nothing = || BenefitGraph::builder(federation.participants()).build();
+        Ok(inputs.given.cloned().unwrap_or_else(nothing))
+    }
+}

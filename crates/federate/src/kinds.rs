@@ -1,0 +1,212 @@
+//! Estimators and trainers as their registries list them: with name, help and settings.
+
+use std::{fmt, ops::Deref, sync::Arc};
+
+use fedcompetitors_graphs::{Choice, Entry};
+use serde::{Serialize, Serializer, de::DeserializeOwned, ser::SerializeMap};
+use toml::{Table, de::ValueDeserializer};
+
+/// A key of a settings table.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The key, in kebab case.
+    pub name: &'static str,
+    /// What it sets, in a sentence.
+    pub help: &'static str,
+}
+
+/// A settings table that cannot be used.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BadSettings {
+    /// An unknown key, or a value of another type.
+    Toml(Box<toml::de::Error>),
+    /// A value out of its range.
+    Range {
+        /// The key.
+        key: &'static str,
+        /// What its value should be.
+        wanted: &'static str,
+    },
+}
+
+/// What a federation file sets for an estimator or a trainer, in a table of its own.
+pub trait Settings: Serialize + DeserializeOwned {
+    /// The keys, in the order in which lists show them.
+    const KEYS: &'static [Key];
+
+    /// Checks values that the types allow and the algorithm does not.
+    ///
+    /// # Errors
+    /// If a value is out of its range.
+    fn check(&self) -> Result<(), BadSettings> {
+        Ok(())
+    }
+}
+
+/// [`BadSettings::Range`] unless a value is in its range.
+pub(crate) fn in_range(
+    key: &'static str,
+    is_in: bool,
+    wanted: &'static str,
+) -> Result<(), BadSettings> {
+    if is_in { Ok(()) } else { Err(BadSettings::Range { key, wanted }) }
+}
+
+/// An entry of the registry of estimators or of trainers.
+pub struct Kind<T: ?Sized + 'static> {
+    name: &'static str,
+    help: &'static str,
+    keys: &'static [Key],
+    read: Read<T>,
+}
+
+/// Reads a settings table; gives it with all defaults, and what it sets.
+type Read<T> = fn(ValueDeserializer<'_>) -> Result<(Table, Arc<T>), BadSettings>;
+
+/// Makes a trait object of a settings type.
+pub trait Made<S> {
+    /// The settings as the trait object.
+    fn made(settings: S) -> Arc<Self>;
+}
+
+impl<T: ?Sized> Kind<T> {
+    /// The entry of settings of this type.
+    pub const fn new<S: Settings>(name: &'static str, help: &'static str) -> Self
+    where
+        T: Made<S>,
+    {
+        Self { name, help, keys: S::KEYS, read: read::<T, S> }
+    }
+
+    /// The keys of its settings table.
+    pub fn keys(&self) -> &'static [Key] {
+        self.keys
+    }
+
+    /// Reads its settings table.
+    ///
+    /// # Errors
+    /// If a key is unknown, or a value of another type or out of its range.
+    pub fn read(&'static self, table: ValueDeserializer<'_>) -> Result<Configured<T>, BadSettings> {
+        let (settings, made) = (self.read)(table)?;
+        Ok(Configured { kind: Choice(self), settings, made })
+    }
+
+    /// With the default of every setting.
+    ///
+    /// # Panics
+    /// Never: a test reads the empty table of every entry.
+    pub fn with_defaults(&'static self) -> Configured<T> {
+        let empty = ValueDeserializer::parse("{}").expect("an empty table");
+        self.read(empty).expect("every setting has a default")
+    }
+}
+
+fn read<T: Made<S> + ?Sized, S: Settings>(
+    table: ValueDeserializer<'_>,
+) -> Result<(Table, Arc<T>), BadSettings> {
+    let settings = S::deserialize(table).map_err(|error| BadSettings::Toml(Box::new(error)))?;
+    settings.check()?;
+    let table = Table::try_from(&settings).expect("settings are plain values");
+    Ok((table, T::made(settings)))
+}
+
+impl<T: ?Sized> Entry for Kind<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn help(&self) -> &'static str {
+        self.help
+    }
+}
+
+/// An estimator or a trainer with its settings.
+pub struct Configured<T: ?Sized + 'static> {
+    kind: Choice<Kind<T>>,
+    settings: Table,
+    made: Arc<T>,
+}
+
+impl<T: ?Sized> Configured<T> {
+    /// Its entry in the registry.
+    pub fn kind(&self) -> Choice<Kind<T>> {
+        self.kind
+    }
+
+    /// The value of a setting; none where it has no value by default and none was given.
+    pub fn setting(&self, key: &str) -> Option<&toml::Value> {
+        self.settings.get(key)
+    }
+}
+
+impl<T: ?Sized> Deref for Configured<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.made
+    }
+}
+
+impl<T: ?Sized> Clone for Configured<T> {
+    fn clone(&self) -> Self {
+        Self { kind: self.kind, settings: self.settings.clone(), made: Arc::clone(&self.made) }
+    }
+}
+
+impl<T: ?Sized> PartialEq for Configured<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.settings == other.settings
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Configured<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {:?}", self.kind, self.settings)
+    }
+}
+
+/// The settings table, in the order of the keys.
+impl<T: ?Sized> Serialize for Configured<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for key in self.kind.keys {
+            if let Some(value) = self.settings.get(key.name) {
+                map.serialize_entry(key.name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedcompetitors_graphs::Registry;
+
+    use super::*;
+    use crate::{estimate::EstimatorKind, train::TrainerKind};
+
+    /// Every entry has defaults, and its list of keys is complete.
+    #[test]
+    fn every_setting_is_listed() {
+        fn check<T: ?Sized>(kinds: &[&'static Kind<T>]) {
+            for kind in kinds {
+                let configured = kind.with_defaults();
+                for key in configured.settings.keys() {
+                    assert!(kind.keys.iter().any(|one| one.name == key), "{}: {key}", kind.name());
+                }
+                for key in kind.keys {
+                    // A listed key is known: its error is about the value.
+                    let text = format!("{{ {} = {{}} }}", key.name);
+                    let table = ValueDeserializer::parse(&text).expect("a table");
+                    let Err(BadSettings::Toml(error)) = kind.read(table) else {
+                        panic!("{}: {} takes a table", kind.name(), key.name);
+                    };
+                    assert!(!error.message().contains("unknown field"), "{error}");
+                }
+            }
+        }
+        check(TrainerKind::entries());
+        check(EstimatorKind::entries());
+    }
+}

@@ -1,0 +1,31 @@
+//! No plan at all: the policy `none`.
+
+use fedcompetitors_graphs::{Entry, UsageGraph};
+
+use super::{Effort, Objective, Policy};
+use crate::{Plan, Setting};
+
+/// Every participant trains alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Alone;
+
+impl Entry for Alone {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn help(&self) -> &'static str {
+        "No edges: every participant trains alone."
+    }
+}
+
+impl Policy for Alone {
+    fn needs_benefits(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+        let usage = UsageGraph::builder(setting.participants()).build();
+        Plan::new(self.name(), setting, usage)
+    }
+}
