@@ -110,6 +110,18 @@ impl Default for Summary {
     }
 }
 
+impl Summary {
+    /// The federation's own method, once it was begun.
+    pub fn own(&self) -> Option<&Method> {
+        self.methods.first()
+    }
+
+    /// The name of a participant.
+    pub fn name_of(&self, participant: usize) -> &str {
+        &self.participants[participant].name
+    }
+}
+
 /// A training that was begun and is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished {

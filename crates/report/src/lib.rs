@@ -5,19 +5,23 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod change;
 mod comparison;
 mod data;
 mod experiment;
 mod explain;
+mod figures;
 pub mod html;
 mod numbers;
 mod plan;
 mod proof;
 mod run;
+mod status;
 mod table;
 mod what_if;
 
+pub use audit::{audit_text, finding_text};
 pub use change::{Change, breaches_text, change_text};
 pub use comparison::{Comparison, comparison_text};
 pub use data::{DataLine, data_text};
@@ -26,7 +30,8 @@ pub use explain::{Explanation, Verdict};
 pub use numbers::{number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text, unproven_text};
 pub use proof::{certificate_text, leak_text};
-pub use run::{RunMethod, RunParticipant, RunReport};
+pub use run::{run_markdown, run_text};
+pub use status::{status_name, status_text};
 pub use what_if::{Effect, Price, Worth, effects_text, prices_text};
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, Refusal, shown};

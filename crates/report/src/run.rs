@@ -1,95 +1,19 @@
-//! What came out of a run, for a terminal and as a page of Markdown.
+//! The results of a run, for a terminal and as a page of Markdown.
 
 use std::fmt::Write;
 
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::{Method, Role, Summary};
 
 use crate::{
+    figures::{
+        LITTLE, collaborators, comparison, everybody, figure, gain, legend, local, seeds,
+        shown_gain, shown_spread, was_offered,
+    },
     plural,
+    status::{flow_lines, incident_lines, plan_lines},
     table::{Table, wrap},
 };
-
-/// What came out of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RunReport {
-    /// What the federation is called.
-    pub name: String,
-    /// How the run stands.
-    pub status: String,
-    /// What is reported.
-    pub metric: String,
-    /// Is more of it better?
-    pub more_is_better: bool,
-    /// The participants.
-    pub participants: Vec<RunParticipant>,
-    /// The methods, the federation's own first.
-    pub methods: Vec<RunMethod>,
-    /// What everybody should know of what flows, in whole sentences.
-    pub flows: Vec<String>,
-    /// What there is to say of how good the plans are, in whole sentences.
-    pub plans: Vec<String>,
-    /// Who was missing or sent garbage, in whole sentences.
-    pub incidents: Vec<String>,
-    /// Edges that would have been useful and were refused, in whole sentences.
-    pub refused: Vec<String>,
-}
-
-/// A participant of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunParticipant {
-    /// Its name.
-    pub name: String,
-    /// How many samples it has.
-    pub samples: usize,
-    /// With whom it competes.
-    pub competitors: Vec<String>,
-    /// From whom its models have learned, itself included, with the part of each, on average
-    /// over the seeds.
-    pub learned_from: Vec<(String, f32)>,
-    /// Was it handed anything of others, whether it took it or not?
-    pub was_offered: bool,
-}
-
-impl RunParticipant {
-    /// From whom its model has learned, the most first: so many by name, the rest counted.
-    fn collaborators(&self, named: usize) -> Vec<String> {
-        let others = self.learned_from.iter().filter(|(name, _)| *name != self.name);
-        let mut others: Vec<&(String, f32)> = others.collect();
-        others.sort_by(|a, b| b.1.total_cmp(&a.1));
-        // "and 1 others" would take as much room as the name.
-        let named = if others.len() > named.saturating_add(1) { named } else { others.len() };
-        let rest = others.len() - named;
-        let mut lines: Vec<String> = others[..named]
-            .iter()
-            .map(|(name, part)| format!("{} {part:.2}", shown(name)))
-            .collect();
-        if rest > 0 {
-            lines.push(format!("and {rest} others"));
-        }
-        if lines.is_empty() {
-            lines.push(if self.was_offered { "nobody (kept own model)" } else { "nobody" }.into());
-        }
-        lines
-    }
-}
-
-/// A method of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunMethod {
-    /// What it is called.
-    pub name: String,
-    /// For each seed the metric of each participant on its test data, where it is defined.
-    pub cells: Vec<Vec<Option<f64>>>,
-    /// Gradients of each participant.
-    pub gradients: u64,
-    /// Bytes that moved, with one seed.
-    pub bytes: u64,
-    /// Does it break the rule, and stands here for reference only?
-    pub is_reference: bool,
-}
-
-/// The name of the method that all are compared with.
-pub(crate) const LOCAL: &str = "local";
 
 /// Collaborators that are named in a terminal before the rest is only counted.
 const NAMED: usize = 3;
@@ -97,285 +21,155 @@ const NAMED: usize = 3;
 /// Columns that a list of names may take.
 const LIST_WIDTH: usize = 28;
 
-/// Mean and deviation of some numbers.
-pub(crate) fn spread(values: &[f64]) -> Option<(f64, f64)> {
-    if values.is_empty() {
-        return None;
+/// The results for a terminal.
+pub fn run_text(summary: &Summary) -> String {
+    let mut text = format!("{}\n{}\n\n", title(summary), legend(summary));
+    text.push_str(&participants_table(summary));
+    text.push('\n');
+    let metric = format!(">{}", summary.metric.name);
+    let mut table =
+        Table::new(&["method", &metric, ">gain", ">better", ">worse", ">gradients", ">moved"]);
+    comparison(summary).into_iter().for_each(|row| table.row(row));
+    text.push_str(&table.render());
+    if summary.methods.iter().any(|method| method.role == Role::Reference) {
+        text.push_str("A reference breaks the rule and is shown only for comparison.\n");
     }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
-    Some((mean, deviation))
-}
-
-/// A figure, with its spread where there are several seeds.
-pub(crate) fn shown_spread(found: Option<(f64, f64)>, seeds: usize) -> String {
-    match found {
-        None => "–".into(),
-        Some((mean, _)) if seeds < 2 => format!("{mean:.3}"),
-        Some((mean, deviation)) => format!("{mean:.3} ± {deviation:.3}"),
-    }
-}
-
-pub(crate) fn shown_gain(found: Option<(f64, f64)>, seeds: usize) -> String {
-    match found {
-        None => "–".into(),
-        Some((mean, _)) if seeds < 2 => signed(mean),
-        Some((mean, deviation)) => format!("{} ± {deviation:.3}", signed(mean)),
-    }
-}
-
-/// A gain with its sign; what is nothing to three digits has a plus.
-fn signed(gain: f64) -> String {
-    let gain = if gain.abs() < 0.0005 { 0.0 } else { gain };
-    format!("{gain:+.3}")
-}
-
-impl RunMethod {
-    /// A participant's figures over the seeds.
-    pub(crate) fn of(&self, participant: usize) -> Vec<f64> {
-        self.cells.iter().filter_map(|cells| cells[participant]).collect()
-    }
-
-    /// The mean over the participants, for each seed.
-    fn means(&self) -> Vec<f64> {
-        let mean = |cells: &Vec<Option<f64>>| -> Option<f64> {
-            let values: Vec<f64> = cells.iter().copied().flatten().collect();
-            spread(&values).map(|found| found.0)
-        };
-        self.cells.iter().filter_map(mean).collect()
-    }
-}
-
-impl RunReport {
-    pub(crate) fn local(&self) -> Option<&RunMethod> {
-        self.methods.iter().find(|method| method.name == LOCAL)
-    }
-
-    pub(crate) fn seeds(&self) -> usize {
-        self.methods.iter().map(|method| method.cells.len()).max().unwrap_or(0)
-    }
-
-    /// What a participant gains over Local with a method, seed by seed.
-    pub(crate) fn gains(&self, method: &RunMethod, participant: usize) -> Vec<f64> {
-        let Some(local) = self.local() else {
-            return Vec::new();
-        };
-        let sign = if self.more_is_better { 1.0 } else { -1.0 };
-        let gain = |(with, alone): (&Vec<Option<f64>>, &Vec<Option<f64>>)| {
-            Some(sign * (with[participant]? - alone[participant]?))
-        };
-        method.cells.iter().zip(&local.cells).filter_map(gain).collect()
-    }
-
-    fn title(&self) -> String {
-        let pairs: usize = self.participants.iter().map(|one| one.competitors.len()).sum();
-        format!(
-            "{}: {}, {}, {}; {}.",
-            shown(&self.name),
-            plural(self.participants.len(), "participant", "participants"),
-            plural(pairs / 2, "competing pair", "competing pairs"),
-            plural(self.seeds(), "seed", "seeds"),
-            self.status,
-        )
-    }
-
-    /// What the figures are.
-    pub(crate) fn legend(&self) -> String {
-        let better = if self.more_is_better { "higher" } else { "lower" };
-        let seeds = match self.seeds() {
-            0 | 1 => "",
-            _ => ", mean ± deviation over the seeds",
-        };
-        format!(
-            "{} on each participant's own test data{seeds} ({better} is better);\neach participant keeps the model that is best on its own validation data.",
-            self.metric
-        )
-    }
-
-    fn people(&self) -> Vec<Vec<String>> {
-        let seeds = self.seeds();
-        let own = self.methods.first();
-        let figures = |method: Option<&RunMethod>, at: usize| {
-            shown_spread(method.and_then(|method| spread(&method.of(at))), seeds)
-        };
-        self.participants
-            .iter()
-            .enumerate()
-            .map(|(at, one)| {
-                let gain = own.and_then(|method| spread(&self.gains(method, at)));
-                vec![
-                    shown(&one.name).into_owned(),
-                    one.samples.to_string(),
-                    one.collaborators(usize::MAX).join(", "),
-                    figures(self.local(), at),
-                    figures(own, at),
-                    shown_gain(gain, seeds),
-                ]
-            })
-            .collect()
-    }
-
-    pub(crate) fn comparison(&self) -> Vec<Vec<String>> {
-        let seeds = self.seeds();
-        self.methods
-            .iter()
-            .map(|method| {
-                let mean_gains: Vec<f64> = (0..self.participants.len())
-                    .filter_map(|at| spread(&self.gains(method, at)).map(|found| found.0))
-                    .collect();
-                let count = |wanted: fn(f64) -> bool| {
-                    mean_gains.iter().filter(|gain| wanted(**gain)).count().to_string()
-                };
-                let name = if method.is_reference {
-                    format!("{} (reference)", method.name)
-                } else {
-                    method.name.clone()
-                };
-                vec![
-                    name,
-                    shown_spread(spread(&method.means()), seeds),
-                    spread(&mean_gains).map_or("–".into(), |found| signed(found.0)),
-                    count(|gain| gain > LITTLE),
-                    count(|gain| gain < -LITTLE),
-                    method.gradients.to_string(),
-                    size(method.bytes),
-                ]
-            })
-            .collect()
-    }
-
-    /// For a terminal.
-    pub fn text(&self) -> String {
-        let mut text = format!("{}\n{}\n\n", self.title(), self.legend());
-        let own = self.methods.first().map_or("", |method| &method.name);
-        let own = format!(">{own}");
-        let mut table = Table::new(&[
-            "participant",
-            ">samples",
-            "learned from (weight)",
-            ">local",
-            &own,
-            ">gain",
-        ]);
-        for (one, row) in self.participants.iter().zip(self.people()) {
-            let mut lines = wrap(&one.collaborators(NAMED), LIST_WIDTH).into_iter();
-            let mut first = row.clone();
-            first[2] = lines.next().unwrap_or_default();
-            table.row(first);
-            for line in lines {
-                let mut more = vec![String::new(); row.len()];
-                more[2] = line;
-                table.row(more);
-            }
+    for (title, lines) in [
+        ("Plans", plan_lines(summary)),
+        ("Flows", flow_lines(summary)),
+        ("Incidents", incident_lines(summary)),
+    ] {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "\n{title}:");
+            lines.iter().for_each(|line| {
+                let _ = writeln!(text, "  {line}");
+            });
         }
-        text.push_str(&table.render());
-        text.push('\n');
-        let mut table = Table::new(&[
-            "method",
-            &format!(">{}", self.metric),
-            ">gain",
-            ">better",
-            ">worse",
-            ">gradients",
-            ">moved",
-        ]);
-        self.comparison().into_iter().for_each(|row| table.row(row));
-        let has_reference = self.methods.iter().any(|method| method.is_reference);
-        text.push_str(&table.render());
-        if has_reference {
-            text.push_str("A reference breaks the rule and is shown only for comparison.\n");
-        }
-        for (title, lines) in
-            [("Plans", &self.plans), ("Flows", &self.flows), ("Incidents", &self.incidents)]
-        {
-            if !lines.is_empty() {
-                let _ = writeln!(text, "\n{title}:");
-                lines.iter().for_each(|line| {
-                    let _ = writeln!(text, "  {line}");
-                });
-            }
-        }
-        if !self.refused.is_empty() {
-            let _ = writeln!(
-                text,
-                "\n{} refused because of competition{}; the report says why.",
-                plural(self.refused.len(), "useful edge was", "useful edges were"),
-                if self.seeds() > 1 { " (first seed)" } else { "" }
-            );
-        }
-        text
     }
-
-    /// As a page.
-    pub fn markdown(&self) -> String {
-        let mut text =
-            format!("# {}\n\n{}\n\n{}\n\n", shown(&self.name), self.title(), self.legend());
-        let own = self.methods.first().map_or("", |method| &method.name);
-        table(
-            &mut text,
-            &["participant", "samples", "learned from (weight)", "local", own, "gain"],
-            &self.people(),
-        );
-        text.push_str("## Methods\n\n");
-        table(
-            &mut text,
-            &[
-                "method",
-                &self.metric,
-                "gain over Local",
-                "better off",
-                "worse off",
-                "gradients",
-                "moved",
-            ],
-            &self.comparison(),
-        );
+    let refused = summary.own().map_or(0, |own| own.refused.len());
+    if refused > 0 {
         let _ = writeln!(
             text,
-            "Better and worse off: participants whose mean gain is beyond ±{LITTLE}. Gradients: for each participant, estimates included. A reference breaks the rule and is shown only for comparison.\n"
+            "\n{} refused because of competition{}; the report says why.",
+            plural(refused, "useful edge was", "useful edges were"),
+            if seeds(summary) > 1 { " (first seed)" } else { "" }
         );
-        text.push_str("## Every participant with every method\n\n");
-        let mut headings = vec!["participant"];
-        headings.extend(self.methods.iter().map(|method| method.name.as_str()));
-        let rows: Vec<Vec<String>> = self
-            .participants
-            .iter()
-            .enumerate()
-            .map(|(at, one)| {
-                let mut row = vec![shown(&one.name).into_owned()];
-                let figures =
-                    |method: &RunMethod| shown_spread(spread(&method.of(at)), self.seeds());
-                row.extend(self.methods.iter().map(figures));
-                row
-            })
-            .collect();
-        table(&mut text, &headings, &rows);
-        text.push_str("## Who competes with whom\n\n");
-        for one in self.participants.iter().filter(|one| !one.competitors.is_empty()) {
-            let names: Vec<_> = one.competitors.iter().map(|name| shown(name)).collect();
-            let _ = writeln!(text, "- {}: {}", shown(&one.name), names.join(", "));
-        }
-        for (title, lines) in [
-            ("Quality of the plans", &self.plans),
-            ("Flows outside the ledger", &self.flows),
-            ("What was refused, and why", &self.refused),
-            ("Incidents", &self.incidents),
-        ] {
-            if !lines.is_empty() {
-                let _ = writeln!(text, "\n## {title}\n");
-                lines.iter().for_each(|line| {
-                    let _ = writeln!(text, "- {line}");
-                });
-            }
-        }
-        text
     }
+    text
 }
 
-/// A gain below which nobody is said to be better or worse off.
-pub(crate) const LITTLE: f64 = 0.005;
+/// The results as a page of Markdown.
+pub fn run_markdown(summary: &Summary) -> String {
+    let (name, metric) = (shown(&summary.name), &summary.metric.name);
+    let mut text = format!("# {name}\n\n{}\n\n{}\n\n", title(summary), legend(summary));
+    let rows: Vec<Vec<String>> = (0..summary.participants.len())
+        .map(|at| row(summary, at, learned_from(summary, at, usize::MAX).join(", ")))
+        .collect();
+    let headings =
+        ["participant", "samples", "learned from (weight)", "local", own_name(summary), "gain"];
+    table(&mut text, &headings, &rows);
+    text.push_str("## Methods\n\n");
+    let headings =
+        ["method", metric, "gain over Local", "better off", "worse off", "gradients", "moved"];
+    table(&mut text, &headings, &comparison(summary));
+    let _ = writeln!(
+        text,
+        "Better and worse off: participants whose mean gain is beyond ±{LITTLE}. Gradients: for each participant, estimates included. A reference breaks the rule and is shown only for comparison.\n"
+    );
+    text.push_str("## Every participant with every method\n\n");
+    let mut headings = vec!["participant"];
+    headings.extend(summary.methods.iter().map(|method| method.name.as_str()));
+    table(&mut text, &headings, &everybody(summary));
+    text.push_str("## Who competes with whom\n\n");
+    for one in summary.participants.iter().filter(|one| !one.competitors.is_empty()) {
+        let names: Vec<_> = one.competitors.iter().map(|name| shown(name)).collect();
+        let _ = writeln!(text, "- {}: {}", shown(&one.name), names.join(", "));
+    }
+    let refused = summary.own().into_iter().flat_map(|own| &own.refused);
+    for (title, lines) in [
+        ("Quality of the plans", plan_lines(summary)),
+        ("Flows outside the ledger", flow_lines(summary)),
+        ("What was refused, and why", refused.map(|one| format!("{}.", one.reason)).collect()),
+        ("Incidents", incident_lines(summary)),
+    ] {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "\n## {title}\n");
+            lines.iter().for_each(|line| {
+                let _ = writeln!(text, "- {line}");
+            });
+        }
+    }
+    text
+}
+
+fn title(summary: &Summary) -> String {
+    let pairs: usize = summary.participants.iter().map(|one| one.competitors.len()).sum();
+    format!(
+        "{}: {}, {}, {}; {}.",
+        shown(&summary.name),
+        plural(summary.participants.len(), "participant", "participants"),
+        plural(pairs / 2, "competing pair", "competing pairs"),
+        plural(seeds(summary), "seed", "seeds"),
+        summary.status,
+    )
+}
+
+fn own_name(summary: &Summary) -> &str {
+    summary.own().map_or("", |method| &method.name)
+}
+
+fn participants_table(summary: &Summary) -> String {
+    let own = format!(">{}", own_name(summary));
+    let mut table =
+        Table::new(&["participant", ">samples", "learned from (weight)", ">local", &own, ">gain"]);
+    for at in 0..summary.participants.len() {
+        let mut lines = wrap(&learned_from(summary, at, NAMED), LIST_WIDTH).into_iter();
+        let first = row(summary, at, lines.next().unwrap_or_default());
+        let columns = first.len();
+        table.row(first);
+        for line in lines {
+            let mut more = vec![String::new(); columns];
+            more[2] = line;
+            table.row(more);
+        }
+    }
+    table.render()
+}
+
+/// A participant's name, samples, collaborators, figures alone and with others, and gain.
+fn row(summary: &Summary, at: usize, learned_from: String) -> Vec<String> {
+    let (one, seeds, own) = (&summary.participants[at], seeds(summary), summary.own());
+    let shown_figure =
+        |method: Option<&Method>| shown_spread(method.and_then(|method| figure(method, at)), seeds);
+    vec![
+        shown(&one.name).into_owned(),
+        one.samples.to_string(),
+        learned_from,
+        shown_figure(local(summary)),
+        shown_figure(own),
+        shown_gain(own.and_then(|own| gain(summary, own, at)), seeds),
+    ]
+}
+
+/// The participants from which one has learned, the largest weight first: up to `named` by name,
+/// the rest counted.
+fn learned_from(summary: &Summary, at: usize, named: usize) -> Vec<String> {
+    let others = collaborators(summary, at);
+    // "and 1 others" would take as much room as the name.
+    let named = if others.len() > named.saturating_add(1) { named } else { others.len() };
+    let rest = others.len() - named;
+    let line =
+        |&(who, weight): &(usize, f32)| format!("{} {weight:.2}", shown(summary.name_of(who)));
+    let mut lines: Vec<String> = others[..named].iter().map(line).collect();
+    if rest > 0 {
+        lines.push(format!("and {rest} others"));
+    }
+    if lines.is_empty() {
+        let kept_own = was_offered(summary, at);
+        lines.push(if kept_own { "nobody (kept own model)" } else { "nobody" }.into());
+    }
+    lines
+}
 
 fn table(text: &mut String, headings: &[&str], rows: &[Vec<String>]) {
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
@@ -390,14 +184,4 @@ fn table(text: &mut String, headings: &[&str], rows: &[Vec<String>]) {
         line(&mut row.iter().map(String::as_str));
     }
     text.push('\n');
-}
-
-/// Bytes as people read them.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0 => "–".into(),
-        1..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
-        _ => format!("{:.1} MB", bytes as f64 / 1e6),
-    }
 }

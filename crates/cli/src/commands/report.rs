@@ -1,21 +1,19 @@
 //! `report`: a run as one page to look at.
 
 use std::{
-    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
 use fedcompetitors_files::atomically;
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{self as record, Audit, Record, Status, Stop};
+use fedcompetitors_record::Record;
 use fedcompetitors_report::{
-    html::{self, Audited, Curve, LedgerLine, Model, PlanStep, Refused, Standing, View},
+    html::{self, Audited, Page},
     plural,
 };
 use fedcompetitors_runs as runs;
 
-use super::results::{finding_text, incident_kind, looked_at, report_of, uncovered_text};
 use crate::{
     Failure, Outcome,
     arguments::ReportArguments,
@@ -36,10 +34,10 @@ pub fn page_path(folder: &Path) -> PathBuf {
 
 /// Writes a run as one page and ends with its path.
 pub fn write_page(folder: &Path, path: &Path) -> Result<Outcome, Failure> {
-    let view = view(folder)?;
-    let page = html::page(&view);
-    atomically(path, |writer| writer.write_all(page.as_bytes()))?;
-    let findings = view.problems.len() + view.audit.findings.len();
+    let page = read(folder)?;
+    let text = html::page(&page);
+    atomically(path, |writer| writer.write_all(text.as_bytes()))?;
+    let findings = page.record.problems.len() + page.findings().len();
     if findings > 0 {
         let findings = plural(findings, "finding", "findings");
         tell(&format!("the report shows what is wrong: {findings}"));
@@ -48,155 +46,30 @@ pub fn write_page(folder: &Path, path: &Path) -> Result<Outcome, Failure> {
     Ok(if findings == 0 { Outcome::Done } else { Outcome::Finding })
 }
 
-/// A run as its page shows it, at this moment; another process may be writing it.
-pub fn view(folder: &Path) -> Result<View, Failure> {
+/// A run at this moment; another process may be writing it.
+fn read(folder: &Path) -> Result<Page, Failure> {
     let record = runs::record(folder)?;
-    Ok(audited_view(folder, record, runs::is_at_work(folder)))
+    Ok(audited(folder, record, runs::is_at_work(folder)))
 }
 
-/// A record as its page shows it, with an audit that is made now.
-pub fn audited_view(folder: &Path, mut record: Record, is_at_work: bool) -> View {
-    let audited = match runs::audit(folder, None) {
-        Ok(audit) => audited(&audit),
+/// A record with an audit that is made now.
+pub fn audited(folder: &Path, mut record: Record, is_at_work: bool) -> Page {
+    let audit = match runs::audit(folder, None) {
+        Ok(audit) => Audited::Done(audit),
         Err(error) => {
             let what = error.what();
             if !record.problems.contains(&what) {
                 record.problems.push(what);
             }
-            Audited::default()
+            Audited::Failed
         }
     };
-    filled(record, audited, is_at_work, word_for(folder))
+    Page { record, audit, is_at_work, folder: word_for(folder) }
 }
 
-/// A record as its page shows it before there is an audit.
-pub fn unaudited_view(folder: &Path, record: Record, is_at_work: bool) -> View {
-    let audit = Audited { is_later: true, ..Audited::default() };
-    filled(record, audit, is_at_work, word_for(folder))
-}
-
-fn audited(audit: &Audit) -> Audited {
-    let not_replayed = audit
-        .references
-        .iter()
-        .map(|method| format!("Not replayed: {method}, which is for reference only."));
-    Audited {
-        is_later: false,
-        looked_at: looked_at(audit),
-        findings: audit.findings.iter().map(finding_text).collect(),
-        besides: audit.uncovered.iter().map(uncovered_text).chain(not_replayed).collect(),
-    }
-}
-
-fn filled(record: Record, audit: Audited, is_at_work: bool, folder: String) -> View {
-    let summary = &record.summary;
-    let own = summary.methods.first();
-    let standing = match summary.status {
-        _ if !record.problems.is_empty() => Standing::Damaged,
-        _ if !summary.stops.is_empty() => Standing::Stopped,
-        _ if !audit.findings.is_empty() => Standing::Doubted,
-        Status::Complete => Standing::Complete,
-        Status::WithIncidents => Standing::WithIncidents,
-        _ if is_at_work => Standing::Running,
-        _ => Standing::Interrupted,
-    };
-    let refused = own.map(|method| method.refused.as_slice()).unwrap_or_default();
-    let refusals = refused.iter().map(|one| Refused {
-        helper: one.helper,
-        helped: one.helped,
-        why: one.reason.clone(),
-    });
-    let incidents = record.incidents.iter().map(|(kind, often, who)| {
-        (incident_kind(*kind).trim_matches(',').to_owned(), *often, *who)
-    });
-    let stops = summary.stops.iter().map(|Stop { seed, method, round, message }| {
-        format!("{method}, seed {seed}, round {round}: {message}.")
-    });
-    View {
-        run: report_of(summary),
-        standing,
-        competing: record.competing.clone(),
-        reports: record.reports.clone(),
-        benefit: record.benefit.clone(),
-        usage: record.usage.clone(),
-        first_usage: record.plans.first().map_or(&record.usage, |plan| &plan.usage).clone(),
-        refusals: refusals.collect(),
-        models: own.map(models).unwrap_or_default(),
-        curves: record
-            .curves
-            .iter()
-            .map(|curve| Curve {
-                method: curve.method.clone(),
-                participant: curve.participant,
-                points: curve.points.clone(),
-            })
-            .collect(),
-        ledger: record
-            .ledger
-            .iter()
-            .map(|line| LedgerLine {
-                of: format!("{}{}", line.of, if line.is_estimate { " (estimate)" } else { "" }),
-                sent: line.sent,
-                delivered: line.delivered,
-            })
-            .collect(),
-        incidents: incidents.collect(),
-        stops: stops.collect(),
-        plans: plan_steps(&record.plans),
-        certificate: record.certificate.clone(),
-        audit,
-        seeds: summary.seeds.clone(),
-        federation: summary.federation.clone(),
-        program: record.program,
-        problems: record.problems,
-        folder,
-        ask: None,
-    }
-}
-
-/// Everybody's model: its file is of the first seed, what it carries of any.
-fn models(method: &record::Method) -> Vec<Model> {
-    let Some((_, first)) = method.cells.first() else {
-        return Vec::new();
-    };
-    let carries = |participant: usize| -> BTreeSet<usize> {
-        let cells = method.cells.iter().map(|(_, cells)| &cells[participant]);
-        cells.flat_map(|cell| cell.provenance.iter().copied()).collect()
-    };
-    first
-        .iter()
-        .enumerate()
-        .map(|(participant, cell)| Model {
-            file: cell.file.clone(),
-            hash: cell.hash.clone(),
-            carries: carries(participant).into_iter().collect(),
-        })
-        .collect()
-}
-
-/// Each plan with what is different from the one before.
-fn plan_steps(plans: &[record::PlanStep]) -> Vec<PlanStep> {
-    let mut before = BTreeSet::new();
-    plans
-        .iter()
-        .enumerate()
-        .map(|(at, plan)| {
-            let now: BTreeSet<(usize, usize)> = plan.usage.iter().copied().collect();
-            let different = |a: &BTreeSet<(usize, usize)>, b: &BTreeSet<(usize, usize)>| {
-                // The first plan is no change.
-                if at == 0 { Vec::new() } else { a.difference(b).copied().collect() }
-            };
-            let step = PlanStep {
-                round: plan.round,
-                why: plan.why.clone(),
-                edges: now.len(),
-                added: different(&now, &before),
-                removed: different(&before, &now),
-            };
-            before = now;
-            step
-        })
-        .collect()
+/// A record before there is an audit.
+pub fn unaudited(folder: &Path, record: Record, is_at_work: bool) -> Page {
+    Page { record, audit: Audited::Later, is_at_work, folder: word_for(folder) }
 }
 
 /// The folder's own name as a word for a command line: the page is the same wherever the folder

@@ -14,14 +14,11 @@ use fedcompetitors_files::{
 };
 use fedcompetitors_graphs::{BenefitGraph, Participants};
 use fedcompetitors_record::Status;
-use fedcompetitors_report::refusal_text;
+use fedcompetitors_report::{refusal_text, run_markdown, run_text};
 use fedcompetitors_runs::{self as runs, Options, Prepared, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{
-    report::{page_path, write_page},
-    results::report_of,
-};
+use super::report::{page_path, write_page};
 use crate::{
     Failure, Outcome,
     arguments::{DemoArguments, RunArguments},
@@ -121,17 +118,17 @@ fn to_the_end(
         ));
     }
     let summary = runs::summary(folder)?;
-    let report = report_of(&summary);
     let path = folder.join("report.md");
-    atomically(&path, |writer| writer.write_all(report.markdown().as_bytes()))?;
-    print(|output| output.write_all(report.text().as_bytes()))?;
+    atomically(&path, |writer| writer.write_all(run_markdown(&summary).as_bytes()))?;
+    print(|output| output.write_all(run_text(&summary).as_bytes()))?;
     tell(&format!(
         "finished in {:.1} s; models and record are in {}",
         start.elapsed().as_secs_f64(),
         shown_path(folder)
     ));
     let page = write_page(folder, &page_path(folder))?;
-    Ok(if report.incidents.is_empty() { page } else { Outcome::Finding })
+    let is_clean = summary.methods.iter().all(|method| method.incidents.is_empty());
+    Ok(if is_clean { page } else { Outcome::Finding })
 }
 
 /// Opens a page in the browser. That there is none is no failure: the page is there to be opened.

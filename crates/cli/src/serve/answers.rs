@@ -94,8 +94,8 @@ async fn page(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Respon
         return not_here();
     };
     let shown = live.now().await;
-    match &shown.view {
-        Ok(view) => html(live_page(view, &version(&shown.parts), desk.runs.single().is_none())),
+    match &shown.page {
+        Ok(page) => html(live_page(page, &version(&shown.parts), desk.runs.single().is_none())),
         Err(why) => unreadable(why),
     }
 }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use axum::body::{Body, Bytes, HttpBody};
-use fedcompetitors_report::html::{self, View};
+use fedcompetitors_report::html::{self, Page};
 use fedcompetitors_runs::{self as runs, Stamp};
 use hyper::body::Frame;
 use tokio::{
@@ -23,7 +23,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::commands::report::{audited_view, unaudited_view};
+use crate::commands::report::{audited, unaudited};
 
 /// How often a run that somebody looks at is looked at.
 const EVERY: Duration = Duration::from_millis(500);
@@ -78,20 +78,20 @@ pub fn version(parts: &Parts) -> String {
 #[derive(Clone)]
 pub struct Shown {
     /// What there is to see, or why there is nothing.
-    pub view: Result<Arc<View>, String>,
+    pub page: Result<Arc<Page>, String>,
     /// The parts of its page.
     pub parts: Parts,
 }
 
 impl Shown {
-    fn of(view: View) -> Self {
-        let mut parts = vec![Part::new(&html::header(&view).into_string())];
-        parts.extend(html::sections(&view).iter().map(|part| Part::new(&part.markup.0)));
-        Self { view: Ok(Arc::new(view)), parts: parts.into() }
+    fn of(page: Page) -> Self {
+        let mut parts = vec![Part::new(&html::header(&page).into_string())];
+        parts.extend(html::sections(&page).iter().map(|part| Part::new(&part.markup.0)));
+        Self { page: Ok(Arc::new(page)), parts: parts.into() }
     }
 
     fn is_final(&self) -> bool {
-        !self.view.as_ref().is_ok_and(|view| view.audit.is_later)
+        !self.page.as_ref().is_ok_and(|page| page.is_unaudited())
     }
 }
 
@@ -141,7 +141,7 @@ impl Live {
         };
         let _ = timeout(PATIENCE, shown.wait_for(done)).await;
         let now = shown.borrow().clone();
-        now.unwrap_or(Shown { view: Err("the run cannot be read".into()), parts: Arc::new([]) })
+        now.unwrap_or(Shown { page: Err("the run cannot be read".into()), parts: Arc::new([]) })
     }
 
     /// Reads the run, if it has changed. It is audited when nobody is at work on it.
@@ -157,15 +157,15 @@ impl Live {
         let (folder, is_at_work) = (self.folder.clone(), stamp.is_at_work);
         let first = tokio::task::spawn_blocking(move || {
             let shown = runs::record(&folder)
-                .map(|record| Shown::of(unaudited_view(&folder, record, is_at_work)));
+                .map(|record| Shown::of(unaudited(&folder, record, is_at_work)));
             shown
-                .unwrap_or_else(|error| Shown { view: Err(error.to_string()), parts: Arc::new([]) })
+                .unwrap_or_else(|error| Shown { page: Err(error.to_string()), parts: Arc::new([]) })
         });
         let Ok(first) = first.await else {
             return;
         };
         *read = Read { stamp: Some(stamp), at: Some(Instant::now()), took: start.elapsed() };
-        let is_readable = first.view.is_ok();
+        let is_readable = first.page.is_ok();
         self.shown.send_replace(Some(first));
         if is_readable && !is_at_work {
             let live = Arc::clone(self);
@@ -179,7 +179,7 @@ impl Live {
         let Ok(record) = runs::record(&self.folder) else {
             return;
         };
-        let shown = Shown::of(audited_view(&self.folder, record, before.is_at_work));
+        let shown = Shown::of(audited(&self.folder, record, before.is_at_work));
         // Somebody has begun to work on it meanwhile: the next look sees that.
         if runs::stamp(&self.folder) == before {
             self.shown.send_replace(Some(shown));

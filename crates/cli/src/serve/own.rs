@@ -26,9 +26,9 @@ fn whose(desk: &Desk, role: Role) -> Option<(Arc<Live>, usize)> {
 }
 
 fn parts(shown: &Shown, participant: usize) -> Parts {
-    match &shown.view {
-        Ok(view) if participant < view.run.participants.len() => {
-            Arc::new([Part::new(&own_part(view, participant).into_string())])
+    match &shown.page {
+        Ok(page) if participant < page.record.summary.participants.len() => {
+            Arc::new([Part::new(&own_part(page, participant).into_string())])
         }
         _ => Arc::new([]),
     }
@@ -39,9 +39,9 @@ pub async fn page(State(desk): State<Arc<Desk>>, Extension(role): Extension<Role
         return not_here();
     };
     let shown = live.now().await;
-    match &shown.view {
-        Ok(view) if participant < view.run.participants.len() => {
-            html(own_page(view, participant, &version(&parts(&shown, participant))))
+    match &shown.page {
+        Ok(page) if participant < page.record.summary.participants.len() => {
+            html(own_page(page, participant, &version(&parts(&shown, participant))))
         }
         // What is wrong with a record may tell of others.
         _ => unreadable("only the operator of the federation can see it"),

@@ -10,8 +10,7 @@ use std::{
 };
 
 use fedcompetitors_graphs::Participants;
-use fedcompetitors_record::Status;
-use fedcompetitors_report::html::Listed;
+use fedcompetitors_report::{html::Listed, status_name};
 use fedcompetitors_runs::{self as runs, RunError};
 
 use super::{guard::encoded, live::Live};
@@ -117,10 +116,7 @@ impl Runs {
                     folder: name,
                     address,
                     participants: summary.participants.len(),
-                    standing: match summary.status {
-                        Status::Running if !runs::is_at_work(&folder) => "interrupted".into(),
-                        status => status.to_string(),
-                    },
+                    standing: status_name(summary.status, runs::is_at_work(&folder)).into(),
                     name: Some(summary.name),
                 },
                 Err(error) => {

@@ -16,12 +16,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fedcompetitors_graphs::{
-    BenefitGraph, Choice, CompetingGraph, Entry, GraphError, Participants, Registry, refusals,
-    shown,
+    BenefitGraph, Choice, CompetingGraph, Entry, GraphError, Participants, Registry, UsageGraph,
+    refusals, shown,
 };
+use fedcompetitors_record::{Participant, Record, Refused, Summary};
 use fedcompetitors_report::{
-    Explanation, RunParticipant, RunReport, Worth,
-    html::{Changed, Refused, View, WhatIf, what_if_page},
+    Explanation, Worth,
+    html::{Changed, Page, WhatIf, what_if_page},
     number, refusal_text,
 };
 use fedcompetitors_select::{Effort, Greedy, Objective, Plan, Policy, Setting};
@@ -282,20 +283,24 @@ pub async fn what_if(
     let Some(live) = desk.runs.find(&name) else {
         return not_here();
     };
-    let view = match live.now().await.view {
-        Ok(view) => view,
+    let page = match live.now().await.page {
+        Ok(page) => page,
         Err(why) => return unreadable(&why),
     };
     let query = query.unwrap_or_default();
     let nonsense = |problem: String| told(StatusCode::BAD_REQUEST, "Invalid question", &problem);
-    match Question::read(&query, view.run.participants.len(), usual_policy(&view)) {
+    match Question::read(
+        &query,
+        page.record.summary.participants.len(),
+        usual_policy(&page.record.summary),
+    ) {
         Err(problem) => nonsense(problem),
         // An address beside the one that was asked for: it begins where that one does.
         Ok((question, true)) => {
             (StatusCode::SEE_OTHER, [(header::LOCATION, question.address())]).into_response()
         }
         Ok((question, false)) => {
-            at_work(&desk, move || match answer(&view, &question) {
+            at_work(&desk, move || match answer(&page, &question) {
                 Ok(asked) => html(what_if_page(&asked)),
                 Err(error) => nonsense(format!("{error}.")),
             })
@@ -306,19 +311,20 @@ pub async fn what_if(
 
 /// The run's own policy, so that what is there now is its plan. With many participants the best plan
 /// takes longer than somebody who asks wants to wait.
-fn usual_policy(view: &View) -> Choice<dyn Policy> {
-    let own = view.run.methods.first().and_then(|method| method.name.split('+').next());
+fn usual_policy(summary: &Summary) -> Choice<dyn Policy> {
+    let own = summary.own().and_then(|method| method.name.split('+').next());
     let own = own.and_then(|name| name.parse().ok());
-    own.filter(|_| view.run.participants.len() <= AT_ONCE).unwrap_or(Choice(&Greedy))
+    own.filter(|_| summary.participants.len() <= AT_ONCE).unwrap_or(Choice(&Greedy))
 }
 
 /// What comes of a question.
-fn answer(view: &View, question: &Question) -> Result<WhatIf, GraphError> {
-    let known = view.run.participants.iter().map(|one| one.name.as_str());
+fn answer<'a>(page: &'a Page, question: &Question) -> Result<WhatIf<'a>, GraphError> {
+    let record = &page.record;
+    let known = record.summary.participants.iter().map(|one| one.name.as_str());
     let participants =
         Participants::new(known.chain(question.newcomers.iter().map(String::as_str)))?;
     let mut competing = CompetingGraph::builder(&participants);
-    view.reports.iter().try_for_each(|&(a, b)| competing.report(a, b))?;
+    record.reports.iter().try_for_each(|&(a, b)| competing.report(a, b))?;
     let competing = competing.build();
     let graph = |edges: &BTreeMap<(usize, usize), f64>| {
         let mut graph = BenefitGraph::builder(&participants);
@@ -329,7 +335,7 @@ fn answer(view: &View, question: &Question) -> Result<WhatIf, GraphError> {
         Ok::<_, GraphError>(graph.build())
     };
     let mut edges: BTreeMap<(usize, usize), f64> =
-        view.benefit.iter().map(|&(from, to, value)| ((from, to), value)).collect();
+        record.benefit.iter().map(|&(from, to, value)| ((from, to), value)).collect();
     let benefit = graph(&edges)?;
     edges.extend(&question.benefit);
     let absent: Vec<usize> = question.absent.iter().copied().collect();
@@ -353,12 +359,22 @@ fn answer(view: &View, question: &Question) -> Result<WhatIf, GraphError> {
         found.answer(&competing_then, then.policy, &absent).1
     });
     let without_why = Question { why: None, ..question.clone() };
-    let ask = format!("{}&why=", without_why.address());
-    let shown = changed(view, &participants, &competing_then, &benefit_then, &then, ask);
-    let refused = shown.benefit.iter().filter(|edge| !then.usage.uses(edge.0, edge.1)).count();
+    let shown = changed(record, &competing_then, &benefit_then, &then.usage);
+    let unused = shown.benefit.iter().filter(|edge| !then.usage.uses(edge.0, edge.1)).count();
+    let refused: Vec<Refused> = refusals(&competing_then, &benefit_then, &then.usage, None)
+        .take(MOST_REASONS)
+        .map(|one| Refused {
+            helper: one.from,
+            helped: one.to,
+            reason: refusal_text(&competing_then, &one),
+        })
+        .collect();
     Ok(WhatIf {
-        unexplained: refused - shown.refusals.len(),
+        run: page,
+        unexplained: unused - refused.len(),
+        refused,
         then: shown,
+        ask: format!("{}&why=", without_why.address()),
         policies: choices(question.policy),
         objectives: choices(question.objective),
         changes: question.changes(&participants),
@@ -377,48 +393,29 @@ fn choices<T: Registry + ?Sized>(chosen: Choice<T>) -> Vec<(String, bool)> {
     Choice::<T>::all().map(|entry| (entry.to_string(), entry == chosen)).collect()
 }
 
-/// The federation as it would be.
+/// The participants and graphs as they would be. Nothing else of the run is part of an answer.
 fn changed(
-    view: &View,
-    participants: &Participants,
+    record: &Record,
     competing: &CompetingGraph,
     benefit: &BenefitGraph,
-    plan: &Plan,
-    ask: String,
-) -> View {
-    let people = participants.names().map(|name| RunParticipant {
+    usage: &UsageGraph,
+) -> Record {
+    let participants = competing.participants();
+    let people = participants.names().map(|name| Participant {
         name: name.to_owned(),
+        source: String::new(),
         samples: 0,
         competitors: Vec::new(),
-        learned_from: Vec::new(),
-        was_offered: false,
     });
     let helpers = |to: usize| benefit.helpers(to).map(move |(from, value)| (from, to, value));
     let mut edges: Vec<(usize, usize, f64)> = (0..participants.len()).flat_map(helpers).collect();
     edges.sort_by_key(|edge| (edge.0, edge.1));
-    let refused = refusals(competing, benefit, &plan.usage, None).take(MOST_REASONS);
-    // Nothing else of the run is part of an answer, and to copy all of it would take as long as
-    // the plan does.
-    View {
-        run: RunReport {
-            name: view.run.name.clone(),
-            participants: people.collect(),
-            ..RunReport::default()
-        },
+    Record {
+        summary: Summary { participants: people.collect(), ..Summary::default() },
         competing: competing.pairs().map(|(a, b)| (a, b, 0)).collect(),
         benefit: edges,
-        usage: plan.usage.edges().collect(),
-        refusals: refused
-            .map(|one| Refused {
-                helper: one.from,
-                helped: one.to,
-                why: refusal_text(competing, &one),
-            })
-            .collect(),
-        first_usage: view.first_usage.clone(),
-        problems: view.problems.clone(),
-        folder: view.folder.clone(),
-        ask: Some(ask),
-        ..View::default()
+        usage: usage.edges().collect(),
+        problems: record.problems.clone(),
+        ..Record::default()
     }
 }

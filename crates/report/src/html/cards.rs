@@ -3,16 +3,17 @@
 
 use std::collections::BTreeSet;
 
+use fedcompetitors_record::{Cell, Summary};
 use maud::{Markup, html};
 
 use super::{
-    View,
+    Page,
     graphs::has_nodes,
     text::{at, name, names, said},
 };
 use crate::{
+    figures::{self, LITTLE, figure, local, seeds, shown_gain, shown_spread, was_offered, weights},
     plural,
-    run::{LITTLE, shown_gain, shown_spread, spread},
 };
 
 /// Collaborators that are drawn before the rest is listed.
@@ -22,38 +23,37 @@ const DRAWN: usize = 8;
 const LISTED: usize = 12;
 
 /// The section.
-pub fn section(view: &View) -> Markup {
-    let gains = gains(view);
+pub fn section(page: &Page) -> Markup {
+    let (summary, gains) = (page.summary(), gains(page.summary()));
     let widest = gains
         .iter()
         .flatten()
         .map(|(mean, deviation)| mean.abs() + deviation)
         .filter(|reach| reach.is_finite())
         .fold(2.0 * LITTLE, f64::max);
-    let is_open = has_nodes(view);
+    let is_open = has_nodes(summary);
     html! {
-        @if let Some(why) = view.why_no_gain() {
+        @if let Some(why) = page.why_no_gain() {
             p.note { "No gain is shown: " (why) "." }
         } @else {
             p.note {
                 "Gain: how much better the participant's model is on its own test data than its Local model ("
-                (said(&view.run.metric)) @if view.run.seeds() > 1 { ", mean ± deviation over the seeds" }
+                (said(&summary.metric.name)) @if seeds(summary) > 1 { ", mean ± deviation over the seeds" }
                 "). Within ±" (LITTLE) " a gain counts as about the same."
             }
         }
         div.cards {
             @for (participant, gain) in gains.iter().enumerate() {
-                (card(view, participant, *gain, widest, is_open))
+                (card(page, participant, *gain, widest, is_open))
             }
         }
     }
 }
 
 /// Everybody's gain with the federation's own method: mean and deviation.
-pub fn gains(view: &View) -> Vec<Option<(f64, f64)>> {
-    let own = view.run.methods.first();
-    let gain = |at: usize| own.and_then(|method| spread(&view.run.gains(method, at)));
-    (0..view.count()).map(gain).collect()
+pub fn gains(summary: &Summary) -> Vec<Option<(f64, f64)>> {
+    let gain = |at: usize| summary.own().and_then(|own| figures::gain(summary, own, at));
+    (0..summary.participants.len()).map(gain).collect()
 }
 
 /// How somebody fares: a word for it, and its class.
@@ -68,19 +68,16 @@ pub fn verdict(gain: f64) -> (&'static str, &'static str) {
 }
 
 fn card(
-    view: &View,
+    page: &Page,
     participant: usize,
     gain: Option<(f64, f64)>,
     widest: f64,
     is_open: bool,
 ) -> Markup {
-    let one = &view.run.participants[participant];
-    let seeds = view.run.seeds();
-    let (own, local) = (view.run.methods.first(), view.run.local());
-    let figure = |method: Option<&crate::RunMethod>| {
-        method.and_then(|method| spread(&method.of(participant)))
-    };
-    let (with, alone) = (figure(own), figure(local));
+    let summary = page.summary();
+    let (one, seeds) = (&summary.participants[participant], seeds(summary));
+    let (own, local) = (summary.own(), local(summary));
+    let [with, alone] = [own, local].map(|method| figure(method?, participant));
     html! {
         details.card id=(format!("participant-{}", participant + 1)) open[is_open] {
             summary {
@@ -94,7 +91,7 @@ fn card(
             dl {
                 @if with.is_some() {
                     div {
-                        dt { (said(&view.run.metric)) }
+                        dt { (said(&summary.metric.name)) }
                         dd {
                             @if alone.is_some() && local.map(|method| &method.name) != own.map(|method| &method.name) {
                                 span.quiet { "alone " } (shown_spread(alone, seeds)) span.quiet { " → with others " }
@@ -109,10 +106,10 @@ fn card(
                 }
                 div {
                     dt { "Learned from" }
-                    dd { (collaborators(view, participant)) }
+                    dd { (collaborators(summary, participant)) }
                 }
-                (never(view, participant))
-                (model(view, participant))
+                (never(page, participant))
+                (model(summary, participant))
             }
         }
     }
@@ -138,37 +135,34 @@ fn interval(gain: Option<(f64, f64)>, widest: f64) -> Markup {
     }
 }
 
-/// From whom a participant has learned, with the part of each.
-pub fn collaborators(view: &View, participant: usize) -> Markup {
-    let one = &view.run.participants[participant];
-    let mut parts: Vec<&(String, f32)> =
-        one.learned_from.iter().filter(|(other, _)| *other != one.name).collect();
-    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+/// The participants from which one has learned, with their weights.
+pub fn collaborators(summary: &Summary, participant: usize) -> Markup {
+    let parts = figures::collaborators(summary, participant);
     if parts.is_empty() {
         return html! {
-            @if view.models.is_empty() { "not known yet" }
-            @else if one.was_offered { "nobody: on its validation data its own model was better" }
+            @if first_cell(summary, participant).is_none() { "not known yet" }
+            @else if was_offered(summary, participant) { "nobody: on its validation data its own model was better" }
             @else { "nobody" }
         };
     }
-    let own = one.learned_from.iter().filter(|(other, _)| *other == one.name);
+    let own = summary.own().and_then(|own| weights(own, participant).remove(&participant));
     let (drawn, rest) = parts.split_at(parts.len().min(DRAWN));
     html! {
         ul.parts {
-            @for (other, part) in drawn {
-                li { (bar(*part)) span.part { (format!("{part:.2}")) } " " (name(other)) }
+            @for &(other, part) in drawn {
+                li { (bar(part)) span.part { (format!("{part:.2}")) } " " (name(summary.name_of(other))) }
             }
-            @for (_, part) in own {
-                li.own { (bar(*part)) span.part { (format!("{part:.2}")) } " its own" }
+            @if let Some(part) = own {
+                li.own { (bar(part)) span.part { (format!("{part:.2}")) } " its own" }
             }
         }
         @if !rest.is_empty() {
             details {
                 summary { "and " (plural(rest.len(), "other", "others")) }
                 p {
-                    @for (place, (other, part)) in rest.iter().enumerate() {
+                    @for (place, &(other, part)) in rest.iter().enumerate() {
                         @if place > 0 { ", " }
-                        (name(other)) " " (format!("{part:.2}"))
+                        (name(summary.name_of(other))) " " (format!("{part:.2}"))
                     }
                 }
             }
@@ -187,8 +181,9 @@ fn bar(part: f32) -> Markup {
 }
 
 /// Whose data never came near a participant's model.
-fn never(view: &View, participant: usize) -> Markup {
-    let rivals: BTreeSet<usize> = view
+fn never(page: &Page, participant: usize) -> Markup {
+    let rivals: BTreeSet<usize> = page
+        .record
         .competing
         .iter()
         .filter_map(|&(a, b, _)| match participant {
@@ -197,17 +192,17 @@ fn never(view: &View, participant: usize) -> Markup {
             _ => None,
         })
         .collect();
-    let carries: Option<BTreeSet<usize>> =
-        view.models.get(participant).map(|model| model.carries.iter().copied().collect());
+    let carries = carries(page.summary(), participant);
     let has = |other: &usize| carries.as_ref().is_some_and(|carries| carries.contains(other));
     let (touched, apart): (Vec<usize>, Vec<usize>) = rivals.iter().partition(|other| has(other));
-    let others: Vec<usize> = (0..view.count())
+    let count = page.summary().participants.len();
+    let others: Vec<usize> = (0..count)
         .filter(|other| *other != participant && !rivals.contains(other) && !has(other))
         .collect();
-    let near: Vec<usize> = (0..view.count())
+    let near: Vec<usize> = (0..count)
         .filter(|other| *other == participant || (!rivals.contains(other) && has(other)))
         .collect();
-    let list = |all: &[usize]| names(all.iter().map(|&other| view.name(other)));
+    let list = |all: &[usize]| names(all.iter().map(|&other| page.name(other)));
     html! {
         @if !touched.is_empty() {
             div.alarm {
@@ -221,7 +216,7 @@ fn never(view: &View, participant: usize) -> Markup {
                 @if rivals.is_empty() { "none" }
                 @else if carries.is_none() { (list(&apart)) }
                 @else if !apart.is_empty() { (list(&apart)) span.quiet {
-                    @if view.is_sound() { ": none of their data is in its model" } @else { ": by the record, none of their data is in its model" }
+                    @if page.is_sound() { ": none of their data is in its model" } @else { ": by the record, none of their data is in its model" }
                 } }
             }
         }
@@ -244,9 +239,22 @@ fn never(view: &View, participant: usize) -> Markup {
     }
 }
 
+/// A participant's cell of the first finished seed, whose models have files.
+fn first_cell(summary: &Summary, participant: usize) -> Option<&Cell> {
+    let (_, cells) = summary.own()?.cells.first()?;
+    Some(&cells[participant])
+}
+
+/// The participants whose data a participant's models carry, with any of the seeds.
+fn carries(summary: &Summary, participant: usize) -> Option<BTreeSet<usize>> {
+    let own = summary.own().filter(|own| !own.cells.is_empty())?;
+    let cells = own.cells.iter().map(|(_, cells)| &cells[participant]);
+    Some(cells.flat_map(|cell| cell.provenance.iter().copied()).collect())
+}
+
 /// A participant's model.
-pub fn model(view: &View, participant: usize) -> Markup {
-    let Some(model) = view.models.get(participant) else {
+pub fn model(summary: &Summary, participant: usize) -> Markup {
+    let Some(model) = first_cell(summary, participant) else {
         return html! {};
     };
     html! {

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::Curve;
 use maud::{Markup, html};
 
 use super::{
-    Curve, View,
+    Page,
     graphs::has_nodes,
     text::{at, name, said},
 };
-use crate::run::LOCAL;
+use crate::figures::{LOCAL, seeds};
 
 const WIDTH: f64 = 220.0;
 const HEIGHT: f64 = 110.0;
@@ -27,7 +28,7 @@ struct Axes {
 impl Axes {
     /// The scale fits what comes after the first few rounds: a model that has learned nothing yet
     /// would press all that matters into one line.
-    fn of(curves: &[Curve]) -> Option<Self> {
+    fn of(curves: &[&Curve]) -> Option<Self> {
         let points = || curves.iter().flat_map(|curve| &curve.points);
         let rounds = points().map(|point| point.0).max()?;
         let later = points().filter(|point| point.0 > rounds / 8 && point.1.is_finite());
@@ -53,36 +54,37 @@ impl Axes {
     }
 }
 
-/// The section.
-pub fn section(view: &View) -> Markup {
-    let Some(axes) = Axes::of(&view.curves) else {
+/// The section, with these curves of the run.
+pub fn section(page: &Page, curves: &[&Curve]) -> Markup {
+    let summary = page.summary();
+    let Some(axes) = Axes::of(curves) else {
         return html! { p.note { "There are no figures yet." } };
     };
     let mut by_participant: BTreeMap<usize, Vec<&Curve>> = BTreeMap::new();
-    for curve in &view.curves {
+    for &curve in curves {
         by_participant.entry(curve.participant).or_default().push(curve);
     }
-    let has_local = view.own_method() != LOCAL && view.curves.iter().any(|one| one.method == LOCAL);
+    let has_local = page.own_method() != LOCAL && curves.iter().any(|one| one.method == LOCAL);
     let pictures = html! {
         div.curves {
             @for (&participant, curves) in &by_participant {
                 figure.curve {
-                    figcaption { (name(view.name(participant))) }
-                    (picture(view, participant, curves, &axes))
+                    figcaption { (name(page.name(participant))) }
+                    (picture(page, participant, curves, &axes))
                 }
             }
         }
     };
     html! {
         p.note {
-            (said(&view.run.metric)) " on each participant's own validation data after each round"
-            @if view.run.seeds() > 1 { ", mean over the seeds" }
-            (if view.run.more_is_better { "; higher is better. " } else { "; lower is better. " })
+            (said(&summary.metric.name)) " on each participant's own validation data after each round"
+            @if seeds(summary) > 1 { ", mean over the seeds" }
+            "; " (summary.metric.direction.name()) " is better. "
             "The scale fits the later rounds; what lies beyond it is drawn at the edge. "
-            span.nowrap { (key("own")) " " (said(view.own_method())) }
+            span.nowrap { (key("own")) " " (said(page.own_method())) }
             @if has_local { " " span.nowrap { (key("local")) " alone (local)" } }
         }
-        @if has_nodes(view) { (pictures) } @else {
+        @if has_nodes(summary) { (pictures) } @else {
             details { summary { "All " (by_participant.len()) " pictures" } (pictures) }
         }
     }
@@ -94,7 +96,7 @@ fn key(class: &str) -> Markup {
     }
 }
 
-fn picture(view: &View, participant: usize, curves: &[&Curve], axes: &Axes) -> Markup {
+fn picture(page: &Page, participant: usize, curves: &[&Curve], axes: &Axes) -> Markup {
     let course = |curve: &Curve| -> String {
         let points = curve.points.iter().filter(|point| point.1.is_finite());
         let points =
@@ -106,12 +108,12 @@ fn picture(view: &View, participant: usize, curves: &[&Curve], axes: &Axes) -> M
             .points
             .last()
             .map_or(String::new(), |point| format!(": {:.3} after round {}", point.1, point.0));
-        format!("{}, {}{last}", shown(view.name(participant)), said(&curve.method))
+        format!("{}, {}{last}", shown(page.name(participant)), said(&curve.method))
     };
-    let class = |curve: &Curve| if curve.method == view.own_method() { "own" } else { "local" };
+    let class = |curve: &Curve| if curve.method == page.own_method() { "own" } else { "local" };
     let ticks = [axes.low, f64::midpoint(axes.low, axes.high), axes.high];
     html! {
-        svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="group" aria-label=(format!("Learning of {}", shown(view.name(participant)))) {
+        svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="group" aria-label=(format!("Learning of {}", shown(page.name(participant)))) {
             @for tick in ticks {
                 path.grid d=(format!("M{LEFT} {}H{}", at(axes.y(tick)), WIDTH - 4.0)) {}
                 text.tick x=(LEFT - 4.0) y=(at(axes.y(tick))) dy="0.34em" text-anchor="end" { (short_number(tick)) }

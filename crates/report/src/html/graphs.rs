@@ -7,16 +7,50 @@
 use std::collections::BTreeSet;
 
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::{Record, Summary};
 use maud::{Markup, html};
 
 use super::{
-    View,
+    Page, is_lost,
     layout::{COLUMNS, FONT, HEIGHT, MOST_NODES, Place, WIDTH, places},
     matrix::{self, Cell},
     order::order,
     text::{at, listed, name, names, short},
 };
-use crate::{number, plural};
+use crate::{figures::weights, number, plural};
+
+/// The graphs of a federation.
+#[derive(Clone, Copy)]
+pub struct Drawing<'a> {
+    /// The participants and their graphs.
+    pub record: &'a Record,
+    /// The plan that sets the order of participants in matrices.
+    pub first_usage: &'a [(usize, usize)],
+    /// An address that explains an edge, with the numbers of helper and helped added; none where
+    /// nothing answers.
+    pub ask: Option<&'a str>,
+}
+
+impl<'a> Drawing<'a> {
+    /// The graphs of a run.
+    pub fn of(page: &'a Page) -> Self {
+        Self { record: &page.record, first_usage: page.first_usage(), ask: None }
+    }
+
+    /// The address that explains an edge.
+    pub fn why(&self, from: usize, to: usize) -> Option<String> {
+        self.ask.map(|ask| format!("{ask}{}-{}", from + 1, to + 1))
+    }
+
+    /// The name of a participant.
+    pub fn name(&self, participant: usize) -> &'a str {
+        self.record.summary.name_of(participant)
+    }
+
+    fn count(&self) -> usize {
+        self.record.summary.participants.len()
+    }
+}
 
 /// One of the three graphs.
 pub struct Graph {
@@ -28,7 +62,7 @@ pub struct Graph {
     edges: Vec<Edge>,
     /// What an edge says, in words. They are made for what is drawn alone: ten thousand edges
     /// of a matrix have no words each.
-    pub words: fn(&View, &Edge) -> String,
+    pub words: fn(&Drawing<'_>, &Edge) -> String,
     pub is_directed: bool,
 }
 
@@ -45,14 +79,15 @@ pub struct Edge {
 }
 
 /// The section.
-pub fn section(view: &View) -> Markup {
-    if view.is_lost(&view.run.participants) {
+pub fn section(drawing: &Drawing<'_>) -> Markup {
+    let Drawing { record, .. } = drawing;
+    if is_lost(record, &record.summary.participants) {
         return html! { p { "The participants cannot be read." } };
     }
-    let graphs = [competing(view), benefit(view), usage(view)];
-    let is_small = has_nodes(view);
-    let waits = !is_small && has_no_order(view);
-    let shown_order = if is_small || waits { Vec::new() } else { matrix_order(view) };
+    let graphs = [competing(record), benefit(record), usage(record)];
+    let is_small = has_nodes(&record.summary);
+    let waits = !is_small && has_no_order(drawing);
+    let shown_order = if is_small || waits { Vec::new() } else { matrix_order(drawing) };
     html! {
         div.graphs {
             @for graph in &graphs {
@@ -61,8 +96,8 @@ pub fn section(view: &View) -> Markup {
                         h3 { (graph.title) }
                         p.legend { (graph.legend) }
                     }
-                    @if is_small { (nodes(view, graph)) } @else if !waits {
-                        (matrix::drawing(view, graph, &cells(graph), &shown_order))
+                    @if is_small { (nodes(drawing, graph)) } @else if !waits {
+                        (matrix::drawing(drawing, graph, &cells(graph), &shown_order))
                     }
                 }
             }
@@ -76,24 +111,25 @@ pub fn section(view: &View) -> Markup {
         }
         details {
             summary { "The same as a table" }
-            (table(view, &shown_order))
+            (table(drawing, &shown_order))
         }
     }
 }
 
 /// Is the plan still to come by which matrices are ordered? Drawn before, they would be drawn
 /// anew then, with everybody elsewhere.
-fn has_no_order(view: &View) -> bool {
-    view.ask.is_none() && view.certificate.is_empty() && view.problems.is_empty()
+fn has_no_order(drawing: &Drawing<'_>) -> bool {
+    let Drawing { record, ask, .. } = drawing;
+    ask.is_none() && record.certificate.is_empty() && record.problems.is_empty()
 }
 
 /// Those who learn from the same participants together; where nobody learns from anybody, those
 /// whom the same ones would help.
-fn matrix_order(view: &View) -> Vec<usize> {
-    if view.first_usage.is_empty() {
-        order(view.count(), view.benefit.iter().map(|&(from, to, _)| (from, to)))
+fn matrix_order(drawing: &Drawing<'_>) -> Vec<usize> {
+    if drawing.first_usage.is_empty() {
+        order(drawing.count(), drawing.record.benefit.iter().map(|&(from, to, _)| (from, to)))
     } else {
-        order(view.count(), view.first_usage.iter().copied())
+        order(drawing.count(), drawing.first_usage.iter().copied())
     }
 }
 
@@ -118,32 +154,32 @@ fn level(edge: &Edge) -> usize {
     }
 }
 
-fn competing(view: &View) -> Graph {
-    let edges = view.competing.iter().map(|&(a, b, since)| {
+fn competing(record: &Record) -> Graph {
+    let edges = record.competing.iter().map(|&(a, b, since)| {
         let since = (since > 0).then_some(since as f64);
         Edge { from: a, to: b, value: since, strength: 1.0, is_refused: false }
     });
-    let pairs = plural(view.competing.len(), "pair", "pairs");
+    let pairs = plural(record.competing.len(), "pair", "pairs");
     Graph {
         id: "competing",
         title: "Who competes",
         legend: html! { (key("competing", false)) " " (pairs) ", who may never learn from each other" },
         edges: edges.collect(),
-        words: |view, edge| {
+        words: |drawing, edge| {
             let late = edge.value.map(|since| format!(", since round {since}")).unwrap_or_default();
-            let [a, b] = [edge.from, edge.to].map(|one| shown(view.name(one)));
+            let [a, b] = [edge.from, edge.to].map(|one| shown(drawing.name(one)));
             format!("{a} and {b} compete{late}")
         },
         is_directed: false,
     }
 }
 
-fn benefit(view: &View) -> Graph {
-    let used: BTreeSet<(usize, usize)> = view.usage.iter().copied().collect();
-    let most = view.benefit.iter().map(|edge| edge.2).filter(|value| value.is_finite());
+fn benefit(record: &Record) -> Graph {
+    let used: BTreeSet<(usize, usize)> = record.usage.iter().copied().collect();
+    let most = record.benefit.iter().map(|edge| edge.2).filter(|value| value.is_finite());
     let most = most.fold(f64::MIN_POSITIVE, f64::max);
-    let edges = view.benefit.iter().map(|&(from, to, value)| {
-        let is_refused = !view.usage.is_empty() && !used.contains(&(from, to));
+    let edges = record.benefit.iter().map(|&(from, to, value)| {
+        let is_refused = !record.usage.is_empty() && !used.contains(&(from, to));
         let strength = if value.is_finite() { (value / most).clamp(0.0, 1.0) } else { 1.0 };
         Edge { from, to, value: Some(value), strength, is_refused }
     });
@@ -151,16 +187,16 @@ fn benefit(view: &View) -> Graph {
         id: "benefit",
         title: "Who would help whom",
         legend: html! {
-            @if view.is_lost(&view.benefit) { "cannot be read" }
-            @else if view.benefit.is_empty() { "nothing was estimated" } @else {
+            @if is_lost(record, &record.benefit) { "cannot be read" }
+            @else if record.benefit.is_empty() { "nothing was estimated" } @else {
                 (key("benefit", false)) " used, "
                 (key("benefit", true)) " not used; "
-                (if has_nodes(view) { "wider means more" } else { "darker means more" })
+                (if has_nodes(&record.summary) { "wider means more" } else { "darker means more" })
             }
         },
         edges: edges.collect(),
-        words: |view, edge| {
-            let [helper, helped] = [edge.from, edge.to].map(|one| shown(view.name(one)));
+        words: |drawing, edge| {
+            let [helper, helped] = [edge.from, edge.to].map(|one| shown(drawing.name(one)));
             let much = edge.value.map(number).unwrap_or_default();
             let lost = if edge.is_refused { ", not used" } else { "" };
             format!("{helper} would help {helped} ({much}){lost}")
@@ -169,29 +205,28 @@ fn benefit(view: &View) -> Graph {
     }
 }
 
-fn usage(view: &View) -> Graph {
-    let part = |helper: usize, helped: usize| {
-        let parts = &view.run.participants[helped].learned_from;
-        parts.iter().find(|(name, _)| name == view.name(helper)).map(|found| found.1)
-    };
-    let edges = view.usage.iter().map(|&(from, to)| {
-        let part = part(from, to).map(f64::from);
+fn usage(record: &Record) -> Graph {
+    let own = record.summary.own();
+    let weights = |helped: usize| own.map(|own| weights(own, helped)).unwrap_or_default();
+    let weights: Vec<_> = (0..record.summary.participants.len()).map(weights).collect();
+    let edges = record.usage.iter().map(|&(from, to)| {
+        let part = weights[to].get(&from).copied().map(f64::from);
         Edge { from, to, value: part, strength: part.unwrap_or(0.5), is_refused: false }
     });
     Graph {
         id: "usage",
         title: "Who learns from whom",
         legend: html! {
-            @if view.is_lost(&view.usage) { "cannot be read" }
-            @else if view.usage.is_empty() { "nobody learns from anybody" } @else {
+            @if is_lost(record, &record.usage) { "cannot be read" }
+            @else if record.usage.is_empty() { "nobody learns from anybody" } @else {
                 (key("usage", false)) " "
-                (plural(view.usage.len(), "edge", "edges")) ", in the direction of the data"
+                (plural(record.usage.len(), "edge", "edges")) ", in the direction of the data"
             }
         },
         edges: edges.collect(),
-        words: |view, edge| {
+        words: |drawing, edge| {
             let how = edge.value.map(|part| format!(" (weight {part:.2})")).unwrap_or_default();
-            let [helper, helped] = [edge.from, edge.to].map(|one| shown(view.name(one)));
+            let [helper, helped] = [edge.from, edge.to].map(|one| shown(drawing.name(one)));
             format!("{helped} learns from {helper}{how}")
         },
         is_directed: true,
@@ -208,8 +243,8 @@ fn key(kind: &str, is_refused: bool) -> Markup {
     }
 }
 
-fn nodes(view: &View, graph: &Graph) -> Markup {
-    let places = places(view.count());
+fn nodes(drawing: &Drawing<'_>, graph: &Graph) -> Markup {
+    let places = places(drawing.count());
     let label = format!("{}: {}", graph.title, plural(graph.edges.len(), "edge", "edges"));
     // What is drawn later lies above: what came to be, and what is strong.
     let mut edges: Vec<&Edge> = graph.edges.iter().collect();
@@ -219,10 +254,10 @@ fn nodes(view: &View, graph: &Graph) -> Markup {
     html! {
         svg.nodes viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="group" aria-label=(label) {
             @for edge in edges {
-                (self::edge(view, graph, edge, &places))
+                (self::edge(drawing, graph, edge, &places))
             }
             @for (participant, place) in places.iter().enumerate() {
-                @let name = view.name(participant);
+                @let name = drawing.name(participant);
                 g.node role="img" aria-label=(shown(name)) {
                     title { (shown(name)) }
                     circle cx=(at(place.x)) cy=(at(place.y)) r="5" {}
@@ -239,13 +274,13 @@ fn nodes(view: &View, graph: &Graph) -> Markup {
 /// From a node's middle to where edges begin and end.
 const AROUND: f64 = 7.0;
 
-fn edge(view: &View, graph: &Graph, edge: &Edge, places: &[Place]) -> Markup {
+fn edge(drawing: &Drawing<'_>, graph: &Graph, edge: &Edge, places: &[Place]) -> Markup {
     let (from, to) = (places[edge.from], places[edge.to]);
     let width = if edge.is_refused { "1.2".into() } else { at(1.0 + 2.5 * edge.strength) };
     let refused = if edge.is_refused { " refused" } else { "" };
     let (line, tip) = if graph.is_directed { bent(&from, &to) } else { straight(&from, &to) };
-    let why = if graph.is_directed { view.why(edge.from, edge.to) } else { None };
-    let label = (graph.words)(view, edge);
+    let why = if graph.is_directed { drawing.why(edge.from, edge.to) } else { None };
+    let label = (graph.words)(drawing, edge);
     let mark = html! {
         g class=(format!("edge {}{refused}", graph.id)) role="img" aria-label=(label) {
             title { (label) }
@@ -296,20 +331,23 @@ fn bent(from: &Place, to: &Place) -> (String, Option<String>) {
 const MOST_HELPERS: usize = 25;
 
 /// What the graphs show, in words.
-fn table(view: &View, shown_order: &[usize]) -> Markup {
-    let count = view.count();
+fn table(drawing: &Drawing<'_>, shown_order: &[usize]) -> Markup {
+    let (record, count) = (drawing.record, drawing.count());
     let (mut rivals, mut helpers, mut from) =
         (vec![Vec::new(); count], vec![Vec::new(); count], vec![Vec::new(); count]);
-    for &(a, b, _) in &view.competing {
+    for &(a, b, _) in &record.competing {
         rivals[a].push(b);
         rivals[b].push(a);
     }
-    view.benefit.iter().for_each(|&(helper, helped, value)| helpers[helped].push((helper, value)));
+    record
+        .benefit
+        .iter()
+        .for_each(|&(helper, helped, value)| helpers[helped].push((helper, value)));
     // Who helps most comes first: of many helpers the last ones are not told.
     helpers.iter_mut().for_each(|all| all.sort_by(|a, b| b.1.total_cmp(&a.1)));
-    view.usage.iter().for_each(|&(helper, helped)| from[helped].push(helper));
+    record.usage.iter().for_each(|&(helper, helped)| from[helped].push(helper));
     let list = |all: &[usize]| {
-        html! { @if all.is_empty() { "nobody" } @else { (names(all.iter().map(|&one| view.name(one)))) } }
+        html! { @if all.is_empty() { "nobody" } @else { (names(all.iter().map(|&one| drawing.name(one)))) } }
     };
     let in_file: Vec<usize> = (0..count).collect();
     let rows = if shown_order.is_empty() { &in_file } else { shown_order };
@@ -325,13 +363,13 @@ fn table(view: &View, shown_order: &[usize]) -> Markup {
                 tbody {
                     @for &one in rows {
                         tr {
-                            th scope="row" { (name(view.name(one))) }
+                            th scope="row" { (name(drawing.name(one))) }
                             td { (list(&rivals[one])) }
                             td {
                                 @if helpers[one].is_empty() { "nobody" }
                                 @for (place, (helper, value)) in helpers[one].iter().take(MOST_HELPERS).enumerate() {
                                     @if place > 0 { ", " }
-                                    (listed(view.name(*helper))) " " (number(*value))
+                                    (listed(drawing.name(*helper))) " " (number(*value))
                                 }
                                 @if helpers[one].len() > MOST_HELPERS {
                                     ", and " (helpers[one].len() - MOST_HELPERS) " more who help less"
@@ -347,11 +385,11 @@ fn table(view: &View, shown_order: &[usize]) -> Markup {
 }
 
 /// Is this federation drawn with nodes?
-pub fn has_nodes(view: &View) -> bool {
-    view.count() <= MOST_NODES
+pub fn has_nodes(summary: &Summary) -> bool {
+    summary.participants.len() <= MOST_NODES
 }
 
 /// Has every edge a mark of its own, which can be a link?
-pub fn has_links(view: &View) -> bool {
-    has_nodes(view) || view.benefit.len().max(view.usage.len()) <= matrix::MOST_MARKS
+pub fn has_links(record: &Record) -> bool {
+    has_nodes(&record.summary) || record.benefit.len().max(record.usage.len()) <= matrix::MOST_MARKS
 }

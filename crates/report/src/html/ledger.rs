@@ -1,26 +1,42 @@
 //! What has moved, what went wrong, and how the plan changed.
 
+use std::{collections::BTreeSet, iter};
+
+use fedcompetitors_record::{LedgerLine, PlanStep, Record, Stop, Summary};
 use maud::{Markup, html};
 
 use super::{
-    LedgerLine, PlanStep, View,
+    is_lost,
     tables::figures,
     text::{count, name, said},
 };
-use crate::{plural, run::size};
+use crate::{
+    figures::{seeds, size},
+    plural,
+    status::{flow_lines, incident_kind, incident_lines},
+};
 
 /// The section of the ledger.
-pub fn section(view: &View) -> Markup {
-    let sum = |of: fn(&LedgerLine) -> u64| view.ledger.iter().map(of).sum::<u64>();
+pub fn section(record: &Record) -> Markup {
+    let summary = &record.summary;
+    let sum = |of: fn(&LedgerLine) -> u64| record.ledger.iter().map(of).sum::<u64>();
     let (sent, delivered) = (sum(|line| line.sent.0), sum(|line| line.delivered.0));
     let bytes = sum(|line| line.sent.1) + sum(|line| line.delivered.1);
     let headings = ["of", "sent to the coordinator", "bytes", "delivered", "bytes"];
     let row = |line: &LedgerLine| {
         let (sent, delivered) = (line.sent, line.delivered);
-        vec![said(&line.of), count(sent.0), size(sent.1), count(delivered.0), size(delivered.1)]
+        let of = if line.is_estimate { " (estimate)" } else { "" };
+        vec![
+            said(&line.of) + of,
+            count(sent.0),
+            size(sent.1),
+            count(delivered.0),
+            size(delivered.1),
+        ]
     };
-    let rows: Vec<Vec<String>> = view.ledger.iter().map(row).collect();
-    if view.is_lost(&view.ledger) {
+    let rows: Vec<Vec<String>> = record.ledger.iter().map(row).collect();
+    let (incidents, flows) = (incident_lines(summary), flow_lines(summary));
+    if is_lost(record, &record.ledger) {
         return html! { p { "The ledger cannot be read." } };
     }
     html! {
@@ -28,31 +44,35 @@ pub fn section(view: &View) -> Markup {
             (tile(&count(sent + delivered), "transfers, all in the ledger"))
             (tile(&count(delivered), "deliveries, all checked by the guard"))
             (tile(&size(bytes), "moved, all seeds together"))
-            (tile(&view.incidents.iter().map(|kind| kind.1).sum::<usize>().to_string(), "incidents"))
-            (tile(&view.stops.len().to_string(), "stopped by the guard"))
+            (tile(&record.incidents.iter().map(|kind| kind.1).sum::<usize>().to_string(), "incidents"))
+            (tile(&summary.stops.len().to_string(), "stopped by the guard"))
         }
         @if !rows.is_empty() { (figures("The ledger", &headings.map(str::to_owned), &rows)) }
-        @if !view.incidents.is_empty() {
+        @if !record.incidents.is_empty() {
             h3 { "Incidents" }
             ul {
-                @for (kind, often, who) in &view.incidents {
-                    li { (said(kind)) ": " (plural(*often, "time", "times")) ", " (plural(*who, "participant", "participants")) }
+                @for (kind, often, who) in &record.incidents {
+                    li { (incident_kind(*kind)) ": " (plural(*often, "time", "times")) ", " (plural(*who, "participant", "participants")) }
                 }
             }
-            @if !view.run.incidents.is_empty() {
+            @if !incidents.is_empty() {
                 details {
                     summary { "All incidents" }
-                    ul { @for line in &view.run.incidents { li { (said(line)) } } }
+                    ul { @for line in &incidents { li { (said(line)) } } }
                 }
             }
         }
-        @if !view.stops.is_empty() {
+        @if !summary.stops.is_empty() {
             h3 { "Stopped by the guard" }
-            ul { @for stop in &view.stops { li { (said(stop)) } } }
+            ul {
+                @for Stop { seed, method, round, message } in &summary.stops {
+                    li { (said(&format!("{method}, seed {seed}, round {round}: {message}."))) }
+                }
+            }
         }
-        @if !view.run.flows.is_empty() {
+        @if !flows.is_empty() {
             h3 { "Flows outside the ledger" }
-            ul { @for flow in &view.run.flows { li { (said(flow)) } } }
+            ul { @for flow in &flows { li { (said(flow)) } } }
         }
     }
 }
@@ -63,19 +83,20 @@ pub fn tile(number: &str, what: &str) -> Markup {
 }
 
 /// The section of the plan's changes.
-pub fn plans(view: &View) -> Markup {
+pub fn plans(record: &Record) -> Markup {
+    let before = iter::once(None).chain(record.plans.iter().map(Some));
     html! {
-        @if view.plans.len() < 2 {
+        @if record.plans.len() < 2 {
             p {
-                @if view.is_lost(&view.usage) { "The plan cannot be read. " }
-                @else if view.usage.is_empty() && view.plans.is_empty() { "There is no plan, or one by which nobody learns from anybody. " }
+                @if is_lost(record, &record.usage) { "The plan cannot be read. " }
+                @else if record.usage.is_empty() && record.plans.is_empty() { "There is no plan, or one by which nobody learns from anybody. " }
                 @else { "One plan was followed from the first round to the last. " }
-                @if view.run.seeds() > 1 { "Each seed has its own plan; this page shows that of the first seed, whose models are in files." }
+                @if seeds(&record.summary) > 1 { "Each seed has its own plan; this page shows that of the first seed, whose models are in files." }
             }
         }
-        @if !view.plans.is_empty() {
+        @if !record.plans.is_empty() {
             ol.plans {
-                @for step in &view.plans { (plan(view, step)) }
+                @for (step, before) in record.plans.iter().zip(before) { (plan(&record.summary, step, before)) }
             }
         }
     }
@@ -84,7 +105,15 @@ pub fn plans(view: &View) -> Markup {
 /// Edges that are named before the rest is counted.
 const NAMED: usize = 20;
 
-fn plan(view: &View, step: &PlanStep) -> Markup {
+/// A plan with its differences from the one before.
+fn plan(summary: &Summary, step: &PlanStep, before: Option<&PlanStep>) -> Markup {
+    let name_of = |participant: usize| name(summary.name_of(participant));
+    let set = |step: &PlanStep| step.usage.iter().copied().collect::<BTreeSet<_>>();
+    let now = set(step);
+    // The first plan is no change.
+    let then = before.map_or_else(|| now.clone(), set);
+    let added: Vec<(usize, usize)> = now.difference(&then).copied().collect();
+    let removed: Vec<(usize, usize)> = then.difference(&now).copied().collect();
     let edges = |title: &str, edges: &[(usize, usize)]| {
         html! {
             @if !edges.is_empty() {
@@ -92,7 +121,7 @@ fn plan(view: &View, step: &PlanStep) -> Markup {
                     span.quiet { (title) } " "
                     @for (place, &(from, to)) in edges.iter().take(NAMED).enumerate() {
                         @if place > 0 { ", " }
-                        (name(view.name(from))) " → " (name(view.name(to)))
+                        (name_of(from)) " → " (name_of(to))
                     }
                     @if edges.len() > NAMED { " and " (edges.len() - NAMED) " others" }
                 }
@@ -102,9 +131,9 @@ fn plan(view: &View, step: &PlanStep) -> Markup {
     html! {
         li {
             h3 { "From round " (step.round) }
-            p { (said(&step.why)) @if !step.why.ends_with('.') { "." } " " span.quiet { (plural(step.edges, "edge", "edges")) } }
-            (edges("added:", &step.added))
-            (edges("removed:", &step.removed))
+            p { (said(&step.why)) @if !step.why.ends_with('.') { "." } " " span.quiet { (plural(now.len(), "edge", "edges")) } }
+            (edges("added:", &added))
+            (edges("removed:", &removed))
         }
     }
 }

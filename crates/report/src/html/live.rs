@@ -8,7 +8,7 @@ use fedcompetitors_graphs::shown;
 use maud::{DOCTYPE, Markup, html};
 
 use super::{
-    View, header, page,
+    Page, header, page,
     text::{name, said},
 };
 use crate::plural;
@@ -69,10 +69,10 @@ pub(super) fn shell(title: &str, root: &str, content: &Markup) -> String {
 
 /// The page that follows a run. `version` says which state it shows, so that only what differs
 /// from it is sent afterwards.
-pub fn live_page(view: &View, version: &str, has_siblings: bool) -> String {
-    let sections = page::sections(view);
+pub fn live_page(page: &Page, version: &str, has_siblings: bool) -> String {
+    let sections = page::sections(page);
     let content = html! {
-        (header(view))
+        (header(page))
         nav aria-label="Contents" {
             ul {
                 @for section in &sections { li { a href=(format!("#{}", section.id)) { (section.title) } } }
@@ -91,7 +91,7 @@ pub fn live_page(view: &View, version: &str, has_siblings: bool) -> String {
         }
         (footer())
     };
-    shell(&shown(&view.run.name), "../../", &content)
+    shell(&shown(&page.summary().name), "../../", &content)
 }
 
 /// Says whether the page keeps up with the run; the script reads from it where to listen.

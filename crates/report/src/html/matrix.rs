@@ -5,10 +5,7 @@ use std::fmt::Write;
 use fedcompetitors_graphs::shown;
 use maud::{Markup, html};
 
-use super::{
-    View,
-    graphs::{Edge, Graph},
-};
+use super::graphs::{Drawing, Edge, Graph};
 use crate::plural;
 
 /// A filled cell.
@@ -34,7 +31,12 @@ const LEVELS: [&str; 4] = ["level0", "level1", "level2", "level3"];
 const NAMED: usize = 12;
 
 /// A graph with its participants in this order.
-pub fn drawing(view: &View, graph: &Graph, cells: &[Cell<'_>], shown_order: &[usize]) -> Markup {
+pub fn drawing(
+    drawing: &Drawing<'_>,
+    graph: &Graph,
+    cells: &[Cell<'_>],
+    shown_order: &[usize],
+) -> Markup {
     let count = shown_order.len();
     let mut place = vec![0; count];
     shown_order.iter().enumerate().for_each(|(at, &one)| place[one] = at);
@@ -47,16 +49,16 @@ pub fn drawing(view: &View, graph: &Graph, cells: &[Cell<'_>], shown_order: &[us
             rect.ground width=(count) height=(count) {}
             @if sorted.len() <= MOST_MARKS {
                 @for cell in &sorted {
-                    @let why = if graph.is_directed { view.why(cell.row, cell.column) } else { None };
+                    @let why = if graph.is_directed { drawing.why(cell.row, cell.column) } else { None };
                     (linked(why.as_deref(), &html! {
                         path role="img" class=(LEVELS[cell.level]) d=(path(&[place[cell.column]], place[cell.row])) {
-                            title { ((graph.words)(view, cell.edge)) }
+                            title { ((graph.words)(drawing, cell.edge)) }
                         }
                     }))
                 }
             } @else {
                 @for row in sorted.chunk_by(|a, b| a.row == b.row) {
-                    (whole_row(view, row, &place))
+                    (whole_row(drawing, row, &place))
                 }
             }
         }
@@ -70,10 +72,10 @@ pub fn linked(why: Option<&str>, mark: &Markup) -> Markup {
     }
 }
 
-fn whole_row(view: &View, row: &[&Cell<'_>], place: &[usize]) -> Markup {
+fn whole_row(drawing: &Drawing<'_>, row: &[&Cell<'_>], place: &[usize]) -> Markup {
     let from = row[0].row;
-    let mut label = format!("{}: ", shown(view.name(from)));
-    let others = row.iter().take(NAMED).map(|cell| shown(view.name(cell.column)));
+    let mut label = format!("{}: ", shown(drawing.name(from)));
+    let others = row.iter().take(NAMED).map(|cell| shown(drawing.name(cell.column)));
     label.push_str(&others.collect::<Vec<_>>().join(", "));
     if row.len() > NAMED {
         let _ = write!(label, " and {} others", row.len() - NAMED);

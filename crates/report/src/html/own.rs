@@ -4,63 +4,64 @@
 //! an edge is all that is said, but where the participant has named the other itself.
 
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::Curve;
 use maud::{Markup, html};
 
 use super::{
-    View, cards, curves,
+    Page, cards, curves,
     live::{follows, footer, shell},
     text::{count, name, names, said},
 };
 use crate::{
+    figures::{figure, local, seeds, shown_gain, shown_spread},
     number,
-    run::{shown_gain, shown_spread, spread},
 };
 
 /// The page of one participant.
-pub fn own_page(view: &View, participant: usize, version: &str) -> String {
+pub fn own_page(page: &Page, participant: usize, version: &str) -> String {
     let content = html! {
-        (own_part(view, participant))
+        (own_part(page, participant))
         (follows(version, "own/events"))
         (footer())
     };
-    shell(&shown(view.name(participant)), "", &content)
+    shell(&shown(page.name(participant)), "", &content)
 }
 
 /// All of that page that changes.
-pub fn own_part(view: &View, participant: usize) -> Markup {
-    let one = &view.run.participants[participant];
-    let seeds = view.run.seeds();
-    let gain = cards::gains(view)[participant];
-    let figure = |method: Option<&crate::RunMethod>| {
-        method.and_then(|method| spread(&method.of(participant)))
-    };
+pub fn own_part(page: &Page, participant: usize) -> Markup {
+    let (record, summary) = (&page.record, page.summary());
+    let (one, seeds) = (&summary.participants[participant], seeds(summary));
+    let gain = cards::gains(summary)[participant];
+    let [with, alone] = [summary.own(), local(summary)].map(|method| figure(method?, participant));
     // Those that it has named itself; that others have named it is theirs to tell.
-    let named: Vec<&str> = view
+    let named: Vec<&str> = record
         .reports
         .iter()
         .filter(|(who, _)| *who == participant)
-        .map(|(_, whom)| view.name(*whom))
+        .map(|(_, whom)| page.name(*whom))
         .collect();
-    let refused: Vec<(usize, f64)> = view
-        .refusals
+    let refused: Vec<(usize, f64)> = page
+        .refused()
         .iter()
         .filter(|refused| refused.helped == participant)
         .map(|refused| {
-            let benefit =
-                view.benefit.iter().find(|edge| (edge.0, edge.1) == (refused.helper, participant));
+            let benefit = record
+                .benefit
+                .iter()
+                .find(|edge| (edge.0, edge.1) == (refused.helper, participant));
             (refused.helper, benefit.map_or(0.0, |edge| edge.2))
         })
         .collect();
     // The scale of others' pictures would tell of them.
-    let mut alone = view.clone();
-    alone.curves.retain(|curve| curve.participant == participant);
+    let curves = record.curves.iter().filter(|curve| curve.participant == participant);
+    let curves: Vec<&Curve> = curves.collect();
     html! {
         main id="main" tabindex="-1" {
             header id="top" {
                 p.eyebrow { "Federated learning among competitors" }
                 h1 { (name(&one.name)) }
                 p.facts {
-                    span { (name(&view.run.name)) }
+                    span { (name(&summary.name)) }
                     @if let Some((mean, _)) = gain {
                         @let (word, class) = cards::verdict(mean);
                         span class=(format!("gain {class}")) { (shown_gain(gain, seeds)) " " small { (word) } }
@@ -71,19 +72,19 @@ pub fn own_part(view: &View, participant: usize) -> Markup {
             section id="you" aria-labelledby="you-title" {
                 h2 id="you-title" { "You" }
                 dl.facts {
-                    @if let Some(with) = figure(view.run.methods.first()) {
+                    @if with.is_some() {
                         div {
-                            dt { (said(&view.run.metric)) }
+                            dt { (said(&summary.metric.name)) }
                             dd {
-                                @if let Some(alone) = figure(view.run.local()) {
-                                    span.quiet { "alone " } (shown_spread(Some(alone), seeds)) span.quiet { " → with others " }
+                                @if alone.is_some() {
+                                    span.quiet { "alone " } (shown_spread(alone, seeds)) span.quiet { " → with others " }
                                 }
-                                (shown_spread(Some(with), seeds))
+                                (shown_spread(with, seeds))
                             }
                         }
                     }
                     div { dt { "Samples" } dd { (count(one.samples as u64)) } }
-                    div { dt { "Learned from" } dd { (cards::collaborators(view, participant)) } }
+                    div { dt { "Learned from" } dd { (cards::collaborators(summary, participant)) } }
                     div {
                         dt { "Competitors" }
                         dd {
@@ -91,12 +92,12 @@ pub fn own_part(view: &View, participant: usize) -> Markup {
                             span.quiet { " (as you have declared)" }
                         }
                     }
-                    (cards::model(view, participant))
+                    (cards::model(summary, participant))
                 }
             }
             section id="curves" aria-labelledby="curves-title" {
                 h2 id="curves-title" { "Learning, round by round" }
-                (curves::section(&alone))
+                (curves::section(page, &curves))
             }
             section id="refusals" aria-labelledby="refusals-title" {
                 h2 id="refusals-title" { "What was refused" }
@@ -105,8 +106,8 @@ pub fn own_part(view: &View, participant: usize) -> Markup {
                     ul {
                         @for (helper, benefit) in &refused {
                             li {
-                                (name(view.name(*helper))) " (" (number(*benefit)) "): "
-                                @if view.reports.contains(&(participant, *helper)) { "you compete, as you have declared." } @else { "the rule does not allow it." }
+                                (name(page.name(*helper))) " (" (number(*benefit)) "): "
+                                @if record.reports.contains(&(participant, *helper)) { "you compete, as you have declared." } @else { "the rule does not allow it." }
                             }
                         }
                     }

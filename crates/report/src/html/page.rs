@@ -2,16 +2,18 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::Status;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Standing, View, cards, curves, graphs, ledger, proof, refusals, tables,
+    Page, cards, curves, graphs, is_lost, ledger, proof, refusals, tables,
     text::{name, said},
 };
 use crate::{
+    audit::{finding_text, looked_at},
+    figures::{LITTLE, shown_gain, spread},
     plural,
-    run::{LITTLE, shown_gain, spread},
 };
 
 pub(super) const STYLE: &str = include_str!("style.css");
@@ -27,17 +29,25 @@ pub struct Section {
 }
 
 /// The sections of the page in their order.
-pub fn sections(view: &View) -> Vec<Section> {
+pub fn sections(page: &Page) -> Vec<Section> {
     [
-        ("graphs", "Three graphs", graphs::section(view)),
-        ("participants", "Participants", cards::section(view)),
-        ("methods", "Methods", tables::methods(view)),
-        ("curves", "Learning, round by round", curves::section(view)),
-        ("refusals", "What was refused, and why", refusals::section(view, 0)),
-        ("proof", "Proof, and how to check it", proof::section(view)),
-        ("ledger", "Ledger", ledger::section(view)),
-        ("plans", "Plans over time", ledger::plans(view)),
-        ("about", "About this run", tables::about(view)),
+        ("graphs", "Three graphs", graphs::section(&graphs::Drawing::of(page))),
+        ("participants", "Participants", cards::section(page)),
+        ("methods", "Methods", tables::methods(page.summary())),
+        (
+            "curves",
+            "Learning, round by round",
+            curves::section(page, &page.record.curves.iter().collect::<Vec<_>>()),
+        ),
+        (
+            "refusals",
+            "What was refused, and why",
+            refusals::section(&page.record, page.refused(), 0, &page.folder),
+        ),
+        ("proof", "Proof, and how to check it", proof::section(page)),
+        ("ledger", "Ledger", ledger::section(&page.record)),
+        ("plans", "Plans over time", ledger::plans(&page.record)),
+        ("about", "About this run", tables::about(&page.record)),
     ]
     .map(|(id, title, content)| {
         let heading = format!("{id}-title");
@@ -53,8 +63,8 @@ pub fn sections(view: &View) -> Vec<Section> {
 }
 
 /// The page, one file that needs nothing else.
-pub fn page(view: &View) -> String {
-    let sections = sections(view);
+pub fn page(page: &Page) -> String {
+    let sections = sections(page);
     let html = html! {
         (DOCTYPE)
         html lang="en" {
@@ -64,12 +74,12 @@ pub fn page(view: &View) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 meta name="color-scheme" content="light dark";
-                title { (shown(&view.run.name)) " – FedCompetitors" }
+                title { (shown(&page.summary().name)) " – FedCompetitors" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#main" { "Skip to the content" }
-                (header(view))
+                (header(page))
                 nav aria-label="Contents" {
                     ul { @for section in &sections { li { a href=(format!("#{}", section.id)) { (section.title) } } } }
                 }
@@ -95,71 +105,99 @@ fn policy() -> String {
 }
 
 /// What the page says first.
-pub fn header(view: &View) -> Markup {
-    let run = &view.run;
-    let (word, class) = standing(view.standing);
-    let seeds: Vec<String> = view.seeds.iter().map(ToString::to_string).collect();
+pub fn header(page: &Page) -> Markup {
+    let summary = page.summary();
+    let (word, class) = Standing::of(page).shown();
+    let seeds: Vec<String> = summary.seeds.iter().map(ToString::to_string).collect();
     html! {
         header id="top" {
             p.eyebrow { "Federated learning among competitors" }
-            h1 { (name(if run.name.is_empty() { "A run without a name" } else { &run.name })) }
+            h1 { (name(if summary.name.is_empty() { "A run without a name" } else { &summary.name })) }
             p.facts {
                 span class=(format!("standing {class}")) { (word) }
-                @if view.count() > 0 {
-                    span { (plural(view.count(), "participant", "participants")) }
-                    span { (plural(view.competing.len(), "competing pair", "competing pairs")) }
+                @if !summary.participants.is_empty() {
+                    span { (plural(summary.participants.len(), "participant", "participants")) }
+                    span { (plural(page.record.competing.len(), "competing pair", "competing pairs")) }
                 }
-                @if !view.own_method().is_empty() { span { (said(view.own_method())) } }
-                @if !view.seeds.is_empty() {
+                @if !page.own_method().is_empty() { span { (said(page.own_method())) } }
+                @if !seeds.is_empty() {
                     span { (if seeds.len() == 1 { "seed " } else { "seeds " }) (seeds.join(", ")) }
                 }
             }
-            (verdict(view))
-            (tiles(view))
+            (verdict(page))
+            (tiles(page))
         }
     }
 }
 
-fn standing(standing: Standing) -> (&'static str, &'static str) {
-    match standing {
-        Standing::Complete => ("✓ complete", "good"),
-        Standing::WithIncidents => ("! complete, with incidents", "warning"),
-        Standing::Running => ("… running", "neutral"),
-        Standing::Interrupted => ("‖ interrupted", "warning"),
-        Standing::Stopped => ("✕ stopped by the guard", "bad"),
-        Standing::Doubted => ("✕ fails the audit", "bad"),
-        Standing::Damaged => ("✕ damaged", "bad"),
+/// The state of a run: its status, unless something is wrong.
+#[derive(Clone, Copy)]
+enum Standing {
+    Complete,
+    WithIncidents,
+    Running,
+    Interrupted,
+    Stopped,
+    FailsAudit,
+    Damaged,
+}
+
+impl Standing {
+    fn of(page: &Page) -> Self {
+        match page.summary().status {
+            _ if !page.record.problems.is_empty() => Self::Damaged,
+            _ if !page.summary().stops.is_empty() => Self::Stopped,
+            _ if !page.findings().is_empty() => Self::FailsAudit,
+            Status::Complete => Self::Complete,
+            Status::WithIncidents => Self::WithIncidents,
+            _ if page.is_at_work => Self::Running,
+            _ => Self::Interrupted,
+        }
+    }
+
+    /// Its words and their class.
+    fn shown(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Complete => ("✓ complete", "good"),
+            Self::WithIncidents => ("! complete, with incidents", "warning"),
+            Self::Running => ("… running", "neutral"),
+            Self::Interrupted => ("‖ interrupted", "warning"),
+            Self::Stopped => ("✕ stopped by the guard", "bad"),
+            Self::FailsAudit => ("✕ fails the audit", "bad"),
+            Self::Damaged => ("✕ damaged", "bad"),
+        }
     }
 }
 
 /// Was the rule kept, as far as anybody can tell now?
-fn verdict(view: &View) -> Markup {
+fn verdict(page: &Page) -> Markup {
+    let (problems, findings) = (&page.record.problems, page.findings());
     html! {
-        @if !view.problems.is_empty() {
+        @if !problems.is_empty() {
             div.verdict.bad role="alert" {
                 p.headline { "This record is damaged: what this page shows may be wrong or missing." }
-                ul { @for problem in &view.problems { li { (said(problem)) } } }
+                ul { @for problem in problems { li { (said(problem)) } } }
                 p { "Restore the folder from a backup, or start a new run in another folder." }
             }
         }
-        @if !view.audit.findings.is_empty() {
+        @if !findings.is_empty() {
             div.verdict.bad role="alert" {
-                p.headline { "The audit found " (plural(view.audit.findings.len(), "problem", "problems")) "." }
-                ul { @for finding in view.audit.findings.iter().take(MOST_FINDINGS) { li { (said(finding)) } } }
-                @if view.audit.findings.len() > MOST_FINDINGS {
-                    p { "and " (view.audit.findings.len() - MOST_FINDINGS) " more: " code { "fedcompetitors audit " (said(&view.folder)) } " lists all." }
+                p.headline { "The audit found " (plural(findings.len(), "problem", "problems")) "." }
+                ul { @for finding in findings.iter().take(MOST_FINDINGS) { li { (said(&finding_text(finding))) } } }
+                @if findings.len() > MOST_FINDINGS {
+                    p { "and " (findings.len() - MOST_FINDINGS) " more: " code { "fedcompetitors audit " (said(&page.folder)) } " lists all." }
                 }
             }
-        } @else if view.is_sound() {
+        } @else if let Some(audit) = page.audit().filter(|_| page.is_sound()) {
             div.verdict.good {
                 p.headline { "No participant's data reached a competitor." }
-                p { (said(&view.audit.looked_at)) " The record is consistent." }
+                p { (said(&looked_at(audit))) " The record is consistent." }
             }
         }
-        @match view.standing {
-            Standing::Running if view.audit.is_later => p.note { "The run is in progress. The audit follows when it has ended." },
+        @match Standing::of(page) {
+            Standing::Running if page.is_unaudited() => p.note { "The run is in progress. The audit follows when it has ended." },
             Standing::Running => p.note { "The run is in progress: this page shows what was recorded when it was made." },
-            _ if view.audit.is_later => p.note { "The audit is in progress: its result will appear here." },
+            _ if page.is_unaudited() => p.note { "The audit is in progress: its result will appear here." },
             Standing::Interrupted => p.note { "The run was stopped before its end; resume it with " code { "fedcompetitors run … --resume" } "." },
             _ => {}
         }
@@ -170,22 +208,23 @@ fn verdict(view: &View) -> Markup {
 const MOST_FINDINGS: usize = 20;
 
 /// The figures that people ask for first.
-fn tiles(view: &View) -> Markup {
-    let gains: Vec<f64> = cards::gains(view).into_iter().flatten().map(|gain| gain.0).collect();
+fn tiles(page: &Page) -> Markup {
+    let summary = page.summary();
+    let gains: Vec<f64> = cards::gains(summary).into_iter().flatten().map(|gain| gain.0).collect();
     let count = |wanted: fn(f64) -> bool| gains.iter().filter(|gain| wanted(**gain)).count();
     html! {
         div.tiles {
             @if let Some((mean, _)) = spread(&gains) {
-                (ledger::tile(&shown_gain(Some((mean, 0.0)), 1), &format!("mean gain over Local ({})", said(&view.run.metric))))
+                (ledger::tile(&shown_gain(Some((mean, 0.0)), 1), &format!("mean gain over Local ({})", said(&summary.metric.name))))
                 (ledger::tile(&format!("{} of {}", count(|gain| gain > LITTLE), gains.len()), "participants are better off"))
                 (ledger::tile(&count(|gain| gain < -LITTLE).to_string(), "worse off"))
             }
-            @if !view.is_lost(&view.usage) {
-                (ledger::tile(&view.usage.len().to_string(), "edges in the plan"))
-                (ledger::tile(&view.refusals.len().to_string(), "useful edges refused"))
+            @if !is_lost(&page.record, &page.record.usage) {
+                (ledger::tile(&page.record.usage.len().to_string(), "edges in the plan"))
+                (ledger::tile(&page.refused().len().to_string(), "useful edges refused"))
             }
         }
-        @if let Some(why) = view.why_no_gain() {
+        @if let Some(why) = page.why_no_gain() {
             p.note { "No gain over Local is shown: " (why) "." }
         }
     }

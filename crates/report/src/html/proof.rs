@@ -3,16 +3,17 @@
 use maud::{Markup, html};
 
 use super::{
-    View,
+    Audited, Page,
     text::{lines, said},
 };
+use crate::audit::{NOTHING_FOUND, looked_at, not_covered};
 
 /// A certificate that is longer is not put on the page.
 const LONGEST: usize = 100_000;
 
 /// The section.
-pub fn section(view: &View) -> Markup {
-    let folder = &view.folder;
+pub fn section(page: &Page) -> Markup {
+    let (folder, certificate) = (&page.folder, &page.record.certificate);
     html! {
         p {
             "The rule: no participant's data may reach a competitor, directly or through any chain of others. "
@@ -24,7 +25,7 @@ pub fn section(view: &View) -> Markup {
                 h3 { "What happened" }
                 p { "Replays every transfer, with the competitors of the federation file, not of the record:" }
                 pre tabindex="0" { code { "fedcompetitors audit " (said(folder)) " --federation FILE" } }
-                (finding(view))
+                (finding(page))
             }
             div {
                 h3 { "The plan" }
@@ -36,14 +37,14 @@ pub fn section(view: &View) -> Markup {
                     "    --plan checked/proof/plan.json \\\n"
                     "    --against checked/proof/certificate.json"
                 } }
-                @if view.certificate.is_empty() { p.note { "There is no certificate: no plan was made, or it cannot be read." } }
+                @if certificate.is_empty() { p.note { "There is no certificate: no plan was made, or it cannot be read." } }
             }
         }
-        @if !view.certificate.is_empty() {
+        @if !certificate.is_empty() {
             details {
                 summary { "The certificate: whom each participant's data can reach" }
-                @if view.certificate.len() <= LONGEST {
-                    pre tabindex="0" { code { (lines(&view.certificate)) } }
+                @if certificate.len() <= LONGEST {
+                    pre tabindex="0" { code { (lines(certificate)) } }
                 } @else {
                     p { "It is too long for this page; the first command above writes it." }
                 }
@@ -53,20 +54,19 @@ pub fn section(view: &View) -> Markup {
 }
 
 /// What the audit found when the page was made.
-fn finding(view: &View) -> Markup {
+fn finding(page: &Page) -> Markup {
     html! {
-        @if view.audit.is_later {
-            p { "The run is not audited yet; the audit follows when it is no longer in progress." }
-        } @else if view.audit.looked_at.is_empty() {
-            p { "The run could not be audited when this page was made." }
-        } @else {
-            p { "When this page was made: " (said(&view.audit.looked_at)) }
-            @if view.audit.findings.is_empty() {
-                p { "No participant's data reached a competitor; the record is consistent." }
+        @match &page.audit {
+            Audited::Later => p { "The run is not audited yet; the audit follows when it is no longer in progress." },
+            Audited::Failed => p { "The run could not be audited when this page was made." },
+            Audited::Done(audit) => {
+                p { "When this page was made: " (said(&looked_at(audit))) }
+                @if audit.findings.is_empty() { p { (NOTHING_FOUND) } }
+                @let not_covered: Vec<String> = not_covered(audit).collect();
+                @if !not_covered.is_empty() {
+                    ul { @for line in &not_covered { li { (said(line)) } } }
+                }
             }
-        }
-        @if !view.audit.besides.is_empty() {
-            ul { @for line in &view.audit.besides { li { (said(line)) } } }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! What would have been useful and was refused, and why.
 
+use fedcompetitors_record::{Record, Refused};
 use maud::{Markup, html};
 
 use super::{
-    Refused, View,
+    is_lost,
     text::{name, said},
 };
-use crate::plural;
+use crate::{figures::seeds, plural};
 
 /// Refusals that are all spread out; more are folded by participant.
 const SPREAD: usize = 12;
@@ -14,10 +15,10 @@ const SPREAD: usize = 12;
 /// Refusals that the page has room for.
 const MOST: usize = 3_000;
 
-/// The section; so many more were refused than the view has reasons for.
-pub fn section(view: &View, unexplained: usize) -> Markup {
-    let all = &view.refusals;
-    if view.is_lost(all) {
+/// The section: all edges that were refused, and the number of further ones without a reason.
+/// `folder` is the run directory as a word for a command line.
+pub fn section(record: &Record, all: &[Refused], unexplained: usize, folder: &str) -> Markup {
+    if is_lost(record, all) {
         return html! { p { "The refusals cannot be read." } };
     }
     if all.is_empty() {
@@ -27,15 +28,15 @@ pub fn section(view: &View, unexplained: usize) -> Markup {
     html! {
         p.note {
             (plural(all.len() + unexplained, "useful edge was", "useful edges were")) " refused"
-            @if view.run.seeds() > 1 { " with the first seed" }
+            @if seeds(&record.summary) > 1 { " with the first seed" }
             ". Each would have helped; the number is its benefit."
         }
         @for group in shown.chunk_by(|a, b| a.helped == b.helped) {
-            (folded(view, group, all.len() <= SPREAD))
+            (folded(record, group, all.len() <= SPREAD))
         }
         @if all.len() > MOST {
             p.note {
-                "This page shows the first " (MOST) "; " code { "fedcompetitors export " (said(&view.folder)) }
+                "This page shows the first " (MOST) "; " code { "fedcompetitors export " (said(folder)) }
                 " writes all of them."
             }
         }
@@ -45,13 +46,13 @@ pub fn section(view: &View, unexplained: usize) -> Markup {
     }
 }
 
-fn folded(view: &View, group: &[Refused], is_open: bool) -> Markup {
+fn folded(record: &Record, group: &[Refused], is_open: bool) -> Markup {
     html! {
         details.refused id=(format!("refused-{}", group[0].helped + 1)) open[is_open] {
             summary {
-                (name(view.name(group[0].helped))) span.quiet { " may not learn from " (plural(group.len(), "participant", "participants")) }
+                (name(record.summary.name_of(group[0].helped))) span.quiet { " may not learn from " (plural(group.len(), "participant", "participants")) }
             }
-            ul { @for one in group { li { (said(&one.why)) "." } } }
+            ul { @for one in group { li { (said(&one.reason)) "." } } }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The methods side by side, and what the run is.
 
+use fedcompetitors_record::{Record, Role, Summary};
 use maud::{Markup, html};
 
-use super::{
-    View,
-    text::{lines, name, said},
+use super::text::{lines, name, said};
+use crate::{
+    figures::{LITTLE, comparison, everybody, legend},
+    status::plan_lines,
 };
-use crate::run::{LITTLE, shown_spread, spread};
 
 /// A table whose first column names its rows and whose others are numbers.
 pub fn figures(label: &str, headings: &[String], rows: &[Vec<String>]) -> Markup {
@@ -29,70 +30,58 @@ pub fn figures(label: &str, headings: &[String], rows: &[Vec<String>]) -> Markup
 }
 
 /// The methods side by side.
-pub fn methods(view: &View) -> Markup {
-    let run = &view.run;
-    if run.methods.is_empty() {
+pub fn methods(summary: &Summary) -> Markup {
+    if summary.methods.is_empty() {
         return html! { p.note { "No training has begun, or none can be read." } };
     }
-    let metric = said(&run.metric);
+    let metric = said(&summary.metric.name);
     let headings =
         ["method", &metric, "gain over Local", "better off", "worse off", "gradients", "moved"]
             .map(str::to_owned);
     let said_row = |row: Vec<String>| row.iter().map(|cell| said(cell)).collect::<Vec<_>>();
-    let rows: Vec<Vec<String>> = run.comparison().into_iter().map(said_row).collect();
+    let rows: Vec<Vec<String>> = comparison(summary).into_iter().map(said_row).collect();
     let mut all_headings = vec!["participant".to_owned()];
-    all_headings.extend(run.methods.iter().map(|method| said(&method.name)));
-    let everybody: Vec<Vec<String>> = run
-        .participants
-        .iter()
-        .enumerate()
-        .map(|(at, one)| {
-            let mut row = vec![fedcompetitors_graphs::shown(&one.name).into_owned()];
-            let figures =
-                |method: &crate::RunMethod| shown_spread(spread(&method.of(at)), run.seeds());
-            row.extend(run.methods.iter().map(figures));
-            row
-        })
-        .collect();
+    all_headings.extend(summary.methods.iter().map(|method| said(&method.name)));
     html! {
-        p.note { (said(&run.legend().replace('\n', " "))) }
+        p.note { (said(&legend(summary).replace('\n', " "))) }
         (figures("The methods", &headings, &rows))
         p.note {
             "Better and worse off: participants whose mean gain is beyond ±" (LITTLE)
             ". Gradients: for each participant, estimates included. "
-            @if run.methods.iter().any(|method| method.is_reference) {
+            @if summary.methods.iter().any(|method| method.role == Role::Reference) {
                 "A reference breaks the rule and is shown only for comparison."
             }
         }
-        @for sentence in &run.plans { p { (said(sentence)) } }
+        @for sentence in plan_lines(summary) { p { (said(&sentence)) } }
         details {
             summary { "Every participant with every method" }
-            (figures("Every participant with every method", &all_headings, &everybody))
+            (figures("Every participant with every method", &all_headings, &everybody(summary)))
         }
     }
 }
 
 /// What the run is: seeds, versions, settings.
-pub fn about(view: &View) -> Markup {
-    let seeds: Vec<String> = view.seeds.iter().map(ToString::to_string).collect();
-    let methods: Vec<&str> = view.run.methods.iter().map(|method| method.name.as_str()).collect();
+pub fn about(record: &Record) -> Markup {
+    let summary = &record.summary;
+    let seeds: Vec<String> = summary.seeds.iter().map(ToString::to_string).collect();
+    let methods: Vec<&str> = summary.methods.iter().map(|method| method.name.as_str()).collect();
     let facts = [
-        ("Federation", name(&view.run.name), view.run.name.is_empty()),
+        ("Federation", name(&summary.name), summary.name.is_empty()),
         ("Methods", html! { (said(&methods.join(", "))) }, methods.is_empty()),
         ("Seeds", html! { (seeds.join(", ")) }, seeds.is_empty()),
-        ("Program", html! { "fedcompetitors " (said(&view.program)) }, view.program.is_empty()),
+        ("Program", html! { "fedcompetitors " (said(&record.program)) }, record.program.is_empty()),
     ];
-    let nothing = if view.problems.is_empty() { "not known yet" } else { "cannot be read" };
+    let nothing = if record.problems.is_empty() { "not known yet" } else { "cannot be read" };
     html! {
         dl.facts {
             @for (what, known, is_empty) in &facts {
                 div { dt { (what) } dd { @if *is_empty { (nothing) } @else { (known) } } }
             }
         }
-        @if !view.federation.is_empty() {
+        @if !summary.federation.is_empty() {
             details {
                 summary { "All settings, with every default written out" }
-                pre tabindex="0" { code { (lines(&view.federation)) } }
+                pre tabindex="0" { code { (lines(&summary.federation)) } }
             }
         }
     }

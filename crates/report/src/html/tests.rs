@@ -1,7 +1,11 @@
 //! The page as a whole: what it says, that nothing breaks out of it, that it is well formed.
 
+use fedcompetitors_record::{
+    Cell, Curve, Direction, IncidentKind, LedgerLine, Method, Metric, Moved, Participant, PlanStep,
+    Role, Status, Summary,
+};
+
 use super::*;
-use crate::{RunMethod, RunParticipant};
 
 const HOSTILE: [&str; 4] = [
     "<script>alert(1)</script>",
@@ -11,81 +15,107 @@ const HOSTILE: [&str; 4] = [
 ];
 
 /// A small run: the first two compete, the third learns from the first.
-fn view(names: &[&str]) -> View {
-    let count = names.len();
-    let participants = names.iter().enumerate().map(|(at, name)| RunParticipant {
+fn small(names: &[&str]) -> Page {
+    Page {
+        record: record(names),
+        audit: Audited::Done(Audit {
+            status: Status::Complete,
+            trainings: 4,
+            estimates: 2,
+            transfers: 4,
+            models: names.len(),
+            findings: Vec::new(),
+            uncovered: Vec::new(),
+            references: Vec::new(),
+        }),
+        is_at_work: false,
+        folder: "small-run".into(),
+    }
+}
+
+fn record(names: &[&str]) -> Record {
+    let participants = names.iter().enumerate().map(|(at, name)| Participant {
         name: (*name).into(),
+        source: String::new(),
         samples: 1_000 + at,
         competitors: match at {
             0 => vec![names[1].into()],
             1 => vec![names[0].into()],
             _ => Vec::new(),
         },
-        learned_from: match at {
-            2 => vec![(names[0].into(), 0.25), (names[2].into(), 0.75)],
-            _ => Vec::new(),
-        },
-        was_offered: at == 2,
     });
-    let method = |name: &str, add: f64| RunMethod {
-        name: name.into(),
-        cells: [0.70, 0.72]
-            .map(|base| (0..count).map(|at| Some(base + if at == 2 { add } else { 0.0 })).collect())
-            .to_vec(),
-        gradients: 10,
-        bytes: 1_200,
-        is_reference: false,
+    let curve = |method: &str, last: f64| Curve {
+        method: method.into(),
+        participant: 2,
+        points: vec![(1, 0.6), (2, last)],
     };
-    let own = |at: usize| if at == 2 { vec![0, 2] } else { vec![at] };
-    View {
-        run: RunReport {
+    let mut own = method("optimal+mixing", Role::Own, 0.05, names.len());
+    own.refused = vec![Refused {
+        helper: 2,
+        helped: 1,
+        reason: "B may not learn from C (0.2): A and B compete (A says so), and data would flow A → C → (refused) → B".into(),
+    }];
+    Record {
+        summary: Summary {
             name: "small".into(),
-            status: "complete".into(),
-            metric: "AUC".into(),
-            more_is_better: true,
+            status: Status::Complete,
+            metric: Metric { name: "AUC".into(), direction: Direction::Higher },
+            federation: "name = \"small\"\n".into(),
             participants: participants.collect(),
-            methods: vec![method("optimal+mixing", 0.05), method("local", 0.0)],
-            flows: Vec::new(),
-            plans: Vec::new(),
-            incidents: Vec::new(),
-            refused: Vec::new(),
+            methods: vec![own, method("local", Role::Baseline, 0.0, names.len())],
+            seeds: vec![1, 2],
+            ..Summary::default()
         },
-        standing: Standing::Complete,
+        program: "version 0.1.0".into(),
         competing: vec![(0, 1, 0)],
         reports: vec![(0, 1)],
         benefit: vec![(0, 2, 0.4), (2, 1, 0.2)],
         usage: vec![(0, 2)],
-        first_usage: vec![(0, 2)],
-        refusals: vec![Refused {
-            helper: 2,
-            helped: 1,
-            why: "B may not learn from C (0.2): A and B compete (A says so), and data would flow A → C → (refused) → B".into(),
-        }],
-        models: (0..count)
-            .map(|at| Model { file: Some(format!("models/{at}")), hash: "00ff".into(), carries: own(at) })
-            .collect(),
-        curves: vec![
-            Curve { method: "optimal+mixing".into(), participant: 2, points: vec![(1, 0.6), (2, 0.75)] },
-            Curve { method: "local".into(), participant: 2, points: vec![(1, 0.6), (2, 0.7)] },
-        ],
-        ledger: vec![LedgerLine { of: "optimal+mixing".into(), sent: (12_345, 600), delivered: (2, 600) }],
-        incidents: vec![("was missing".into(), 3, 1)],
-        stops: Vec::new(),
-        plans: Vec::new(),
         certificate: "{\n  \"format\": \"fedcompetitors-certificate/1\"\n}\n".into(),
-        audit: Audited {
-            is_later: false,
-            looked_at: "Replayed 4 transfers.".into(),
-            findings: Vec::new(),
-            besides: Vec::new(),
-        },
-        problems: Vec::new(),
-        seeds: vec![1, 2],
-        program: "version 0.1.0".into(),
-        federation: "name = \"small\"\n".into(),
-        folder: "small-run".into(),
-        ask: None,
+        curves: vec![curve("optimal+mixing", 0.75), curve("local", 0.7)],
+        ledger: vec![LedgerLine {
+            of: "optimal+mixing".into(),
+            is_estimate: false,
+            sent: (12_345, 600),
+            delivered: (2, 600),
+        }],
+        incidents: vec![(IncidentKind::Missing, 3, 1)],
+        ..Record::default()
     }
+}
+
+/// A method with two seeds by which the third participant is better by `add` and learns from the
+/// first.
+fn method(name: &str, role: Role, add: f64, count: usize) -> Method {
+    let cell = |base: f64, at: usize| Cell {
+        test: Some(base + if at == 2 { add } else { 0.0 }),
+        provenance: if at == 2 { vec![0, 2] } else { vec![at] },
+        parts: if at == 2 { vec![(0, 0.25), (2, 0.75)] } else { Vec::new() },
+        file: Some(format!("models/{at}")),
+        hash: "00ff".into(),
+    };
+    let cells = |base: f64| (0..count).map(|at| cell(base, at)).collect();
+    Method {
+        name: name.into(),
+        role,
+        policy: String::new(),
+        trainer: String::new(),
+        estimator: None,
+        cells: vec![(1, cells(0.70)), (2, cells(0.72))],
+        gradients: 10,
+        plans: Vec::new(),
+        edges: 1,
+        refused: Vec::new(),
+        moved: Moved { transfers: 4, bytes: 1_200 },
+        flows: Vec::new(),
+        incidents: Vec::new(),
+        seconds: 0.0,
+    }
+}
+
+fn add_finding(run: &mut Page, finding: Finding) {
+    let Audited::Done(audit) = &mut run.audit else { panic!("it is audited") };
+    audit.findings.push(finding);
 }
 
 /// The tags of a page, each with all that stands in it.
@@ -133,36 +163,37 @@ fn read(page: &str) -> String {
 
 #[test]
 fn a_small_page_reads_well() {
-    let page = page(&view(&["A", "B", "C", "D"]));
+    let page = page(&small(&["A", "B", "C", "D"]));
     assert_well_formed(&page);
     insta::assert_snapshot!(read(&page));
 }
 
 #[test]
 fn the_same_run_gives_the_same_bytes() {
-    let view = view(&["A", "B", "C", "D"]);
-    assert_eq!(page(&view), page(&view.clone()));
+    let run = small(&["A", "B", "C", "D"]);
+    assert_eq!(page(&run), page(&run.clone()));
 }
 
 #[test]
 fn no_name_breaks_out() {
-    let mut view = view(&HOSTILE);
+    let mut run = small(&HOSTILE);
+    let record = &mut run.record;
+    let own = &mut record.summary.methods[0];
     for text in [
-        &mut view.run.name,
-        &mut view.refusals[0].why,
-        &mut view.certificate,
-        &mut view.federation,
-        &mut view.folder,
-        &mut view.program,
-        &mut view.audit.looked_at,
-        &mut view.run.metric,
+        &mut record.summary.name,
+        &mut own.refused[0].reason,
+        &mut own.name,
+        &mut record.summary.metric.name,
+        &mut record.summary.federation,
+        &mut record.certificate,
+        &mut record.program,
+        &mut run.folder,
     ] {
         *text = HOSTILE.concat();
     }
-    view.audit.findings = vec![HOSTILE.concat()];
-    view.problems = vec![HOSTILE.concat()];
-    view.run.methods[0].name = HOSTILE.concat();
-    let page = page(&view);
+    record.problems = vec![HOSTILE.concat()];
+    add_finding(&mut run, Finding::Flaw { training: HOSTILE.concat(), what: HOSTILE.concat() });
+    let page = page(&run);
     assert_well_formed(&page);
     let known = [
         "!DOCTYPE",
@@ -228,7 +259,7 @@ fn no_name_breaks_out() {
 
 #[test]
 fn nothing_is_loaded_and_the_policy_knows_the_style() {
-    let page = page(&view(&["A", "B", "C", "D"]));
+    let page = page(&small(&["A", "B", "C", "D"]));
     assert!(page.contains("default-src 'none'; style-src 'sha256-"), "{page}");
     for word in ["http://", "https://", "url(", "@import", "<script", "<link", "<img", " src="] {
         assert!(!page.contains(word), "{word}");
@@ -237,9 +268,9 @@ fn nothing_is_loaded_and_the_policy_knows_the_style() {
 
 #[test]
 fn sections_are_there_one_by_one() {
-    let view = view(&["A", "B", "C", "D"]);
-    let whole = page(&view);
-    for section in sections(&view) {
+    let run = small(&["A", "B", "C", "D"]);
+    let whole = page(&run);
+    for section in sections(&run) {
         assert!(section.markup.0.starts_with(&format!("<section id=\"{}\"", section.id)));
         assert!(whole.contains(&section.markup.0), "{}", section.id);
         assert!(whole.contains(&format!("<a href=\"#{}\">", section.id)));
@@ -248,20 +279,20 @@ fn sections_are_there_one_by_one() {
 
 #[test]
 fn without_local_there_is_no_gain_and_the_page_says_why() {
-    let mut view = view(&["A", "B", "C", "D"]);
-    view.run.methods.truncate(1);
-    let page = page(&view);
+    let mut run = small(&["A", "B", "C", "D"]);
+    run.record.summary.methods.truncate(1);
+    let page = page(&run);
     assert!(page.contains("No gain is shown: the run did not include Local"), "{page}");
     assert!(!page.contains("class=\"gain") && !page.contains("mean gain over Local"), "{page}");
 }
 
 #[test]
 fn damage_and_findings_come_first() {
-    let mut view = view(&["A", "B", "C", "D"]);
-    view.standing = Standing::Damaged;
-    view.problems = vec!["page 7 is gone".into()];
-    view.audit.findings = vec!["BREACH: data of A came to B".into()];
-    let text = read(&page(&view));
+    let mut run = small(&["A", "B", "C", "D"]);
+    run.record.problems = vec!["page 7 is gone".into()];
+    let path = vec!["A".into(), "B".into()];
+    add_finding(&mut run, Finding::Breach { training: "one".into(), round: 1, entry: 1, path });
+    let text = read(&page(&run));
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(at("page 7 is gone") < at("BREACH") && at("BREACH") < at("Three graphs"));
     assert!(!text.contains("No participant's data reached a competitor."), "{text}");
@@ -269,33 +300,20 @@ fn damage_and_findings_come_first() {
 
 #[test]
 fn a_page_about_nothing_is_a_page() {
-    let mut view = view(&["A", "B", "C", "D"]);
-    let empty = RunReport { participants: Vec::new(), methods: Vec::new(), ..view.run.clone() };
-    view = View {
-        run: empty,
-        competing: Vec::new(),
-        reports: Vec::new(),
-        benefit: Vec::new(),
-        usage: Vec::new(),
-        first_usage: Vec::new(),
-        refusals: Vec::new(),
-        models: Vec::new(),
-        curves: Vec::new(),
-        ledger: Vec::new(),
-        certificate: String::new(),
-        audit: Audited::default(),
-        ..view
-    };
-    assert_well_formed(&page(&view));
+    let mut run = small(&["A", "B", "C", "D"]);
+    let summary = Summary { name: "small".into(), ..Summary::default() };
+    run.record = Record { summary, ..Record::default() };
+    run.audit = Audited::Failed;
+    assert_well_formed(&page(&run));
 }
 
 #[test]
 fn numbers_that_are_none_do_no_harm() {
-    let mut view = view(&["A", "B", "C", "D"]);
-    view.benefit[0].2 = f64::INFINITY;
-    view.curves[0].points[1].1 = f64::INFINITY;
-    view.run.methods[0].cells[0][2] = Some(f64::NEG_INFINITY);
-    let page = page(&view);
+    let mut run = small(&["A", "B", "C", "D"]);
+    run.record.benefit[0].2 = f64::INFINITY;
+    run.record.curves[0].points[1].1 = f64::INFINITY;
+    run.record.summary.methods[0].cells[0].1[2].test = Some(f64::NEG_INFINITY);
+    let page = page(&run);
     assert_well_formed(&page);
     let drawn = page.split(" d=\"").skip(1).map(|rest| rest.split('"').next().unwrap_or_default());
     drawn.for_each(|path| assert!(!path.contains("inf") && !path.contains("NaN"), "{path}"));
@@ -322,12 +340,12 @@ fn places_of_nodes(page: &str) -> Vec<Vec<(&str, &str)>> {
 #[test]
 fn everybody_stands_at_one_place_in_all_drawings_whatever_the_edges() {
     let names = ["A", "B", "C", "D", "E"];
-    let mut view = view(&names);
-    let before = page(&view);
-    view.usage = vec![(3, 4), (4, 2), (1, 2)];
-    view.benefit.push((4, 0, 3.0));
-    view.competing = vec![(3, 0, 0), (1, 2, 0)];
-    let after = page(&view);
+    let mut run = small(&names);
+    let before = page(&run);
+    run.record.usage = vec![(3, 4), (4, 2), (1, 2)];
+    run.record.benefit.push((4, 0, 3.0));
+    run.record.competing = vec![(3, 0, 0), (1, 2, 0)];
+    let after = page(&run);
     let drawings = [places_of_nodes(&before), places_of_nodes(&after)].concat();
     assert_eq!(drawings.len(), 6);
     assert!(drawings.iter().all(|places| *places == drawings[0]), "{drawings:?}");
@@ -340,27 +358,33 @@ fn everybody_stands_at_one_place_in_all_drawings_whatever_the_edges() {
 fn many_are_drawn_as_matrices_in_which_everybody_keeps_its_place() {
     let names: Vec<String> = (0..40).map(|at| format!("v{at}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut view = view(&names);
-    view.benefit =
+    let mut run = small(&names);
+    run.record.benefit =
         (0..40).flat_map(|a| [(a, (a + 1) % 40, 0.1 + a as f64), (a, (a + 2) % 40, 9.0)]).collect();
-    view.usage = (0..20).map(|a| (a, a + 20)).collect();
-    view.first_usage.clone_from(&view.usage);
-    let before = page(&view);
+    run.record.usage = (0..20).map(|a| (a, a + 20)).collect();
+    let plan = |usage: &[(usize, usize)]| PlanStep {
+        round: 1,
+        why: "a reason".into(),
+        usage: usage.to_vec(),
+    };
+    run.record.plans = vec![plan(&run.record.usage)];
+    let before = page(&run);
     assert_well_formed(&before);
     assert_eq!(before.matches("viewBox=\"0 0 40 40\"").count(), 3);
     assert!(before.contains("v0 would help v1 (0.1)"));
     // Another plan, the same places.
-    view.usage = (0..20).map(|a| (a, 39 - a)).collect();
+    run.record.usage = (0..20).map(|a| (a, 39 - a)).collect();
+    run.record.plans.push(plan(&run.record.usage));
     let competing = |page: &str| {
         let figure = page.split("id=\"graph-competing\"").nth(1).expect("a drawing");
         figure.split("</figure>").next().expect("its end").to_owned()
     };
-    let after = page(&view);
+    let after = page(&run);
     assert_ne!(before, after);
     assert_eq!(competing(&before), competing(&after));
     // Nobody has a place before there is a plan.
-    view.certificate.clear();
-    let early = page(&view);
+    run.record.certificate.clear();
+    let early = page(&run);
     assert_well_formed(&early);
     assert!(!early.contains("viewBox=\"0 0 40 40\"") && early.contains("once there is a plan"));
 }

@@ -4,10 +4,12 @@
 //! without a script.
 
 use fedcompetitors_graphs::shown;
+use fedcompetitors_record::{Record, Refused, Summary};
 use maud::{Markup, html};
 
 use super::{
-    View, graphs,
+    Page,
+    graphs::{self, Drawing},
     live::{footer, shell},
     refusals,
     text::{name, said},
@@ -27,10 +29,18 @@ pub struct Changed {
 }
 
 /// A question and its answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WhatIf {
-    /// The federation as it would be, with the plan that it would have.
-    pub then: View,
+#[derive(Debug, Clone)]
+pub struct WhatIf<'a> {
+    /// The run that the question is about.
+    pub run: &'a Page,
+    /// The participants and graphs as they would be, with the plan that would follow.
+    pub then: Record,
+    /// Useful edges that would be refused, each with its reason.
+    pub refused: Vec<Refused>,
+    /// The number of further edges that would be refused.
+    pub unexplained: usize,
+    /// The address of the same question about an edge, without the numbers of its ends.
+    pub ask: String,
     /// The policies that can be chosen, and which one is.
     pub policies: Vec<(String, bool)>,
     /// The objectives that can be chosen, and which one is.
@@ -43,8 +53,6 @@ pub struct WhatIf {
     pub pair: Option<(usize, usize)>,
     /// Why one may or may not learn from another, if that was asked.
     pub answer: Option<String>,
-    /// Useful edges that would be refused beyond those in `then.refusals`.
-    pub unexplained: usize,
     /// What each gets, and would get.
     pub effects: Vec<Effect>,
     /// The plan as it is.
@@ -56,12 +64,13 @@ pub struct WhatIf {
 }
 
 /// The page.
-pub fn what_if_page(asked: &WhatIf) -> String {
-    let view = &asked.then;
+pub fn what_if_page(asked: &WhatIf<'_>) -> String {
+    let (run, then) = (asked.run.summary(), &asked.then);
+    let (first_usage, ask) = (asked.run.first_usage(), Some(asked.ask.as_str()));
     let content = html! {
         header id="top" {
             p.eyebrow { a href="./" { "← the run" } }
-            h1 { "What if? " span.quiet { (name(&view.run.name)) } }
+            h1 { "What if? " span.quiet { (name(&run.name)) } }
             p.note {
                 "Change who competes, who takes part or who would help whom, and see what each would get. "
                 "The run itself does not change, and the plan is made as if no data had flowed yet. The address contains the whole question: send it to anyone who should see the same."
@@ -88,22 +97,22 @@ pub fn what_if_page(asked: &WhatIf) -> String {
             section id="graphs" aria-labelledby="graphs-title" {
                 h2 id="graphs-title" { "The plan then" }
                 p.note {
-                    @if graphs::has_links(view) { "Each edge of the second and third graph links to the reason why it is used or not." }
+                    @if graphs::has_links(then) { "Each edge of the second and third graph links to the reason why it is used or not." }
                     @else { "There are too many edges for links: choose two participants above to ask about the edge between them." }
                 }
-                (graphs::section(view))
+                (graphs::section(&Drawing { record: then, first_usage, ask }))
             }
             section id="refusals" aria-labelledby="refusals-title" {
                 h2 id="refusals-title" { "What would be refused, and why" }
-                (refusals::section(view, asked.unexplained))
+                (refusals::section(then, &asked.refused, asked.unexplained, &asked.run.folder))
             }
         }
         (footer())
     };
-    shell(&format!("What if? {}", shown(&view.run.name)), "../../", &content)
+    shell(&format!("What if? {}", shown(&run.name)), "../../", &content)
 }
 
-fn form(asked: &WhatIf) -> Markup {
+fn form(asked: &WhatIf<'_>) -> Markup {
     let chosen =
         |place: usize| asked.pair.map_or(place, |pair| if place == 0 { pair.0 } else { pair.1 });
     let participants = |id: &str, label: &str, place: usize| {
@@ -112,7 +121,7 @@ fn form(asked: &WhatIf) -> Markup {
                 label for=(id) { (label) }
                 // Who was chosen stays, but for an answer about others.
                 select id=(id) name=(id) data-keeps[asked.pair.is_none()] {
-                    @for (at, one) in asked.then.run.participants.iter().enumerate() {
+                    @for (at, one) in asked.then.summary.participants.iter().enumerate() {
                         option value=(at + 1) selected[at == chosen(place)] { (shown(&one.name)) }
                     }
                 }
@@ -166,8 +175,8 @@ fn form(asked: &WhatIf) -> Markup {
     }
 }
 
-fn effects(asked: &WhatIf) -> Markup {
-    let view = &asked.then;
+fn effects(asked: &WhatIf<'_>) -> Markup {
+    let then = &asked.then.summary;
     html! {
         p { (said(&worth_text(&asked.effects, asked.now, asked.worth, false).trim_end().replace('\n', " "))) }
         @if let Some(seconds) = asked.searched {
@@ -177,22 +186,22 @@ fn effects(asked: &WhatIf) -> Markup {
                 (number(asked.worth.upper_bound)) " then; " code { "fedcompetitors select" } " can search for longer."
             }
         }
-        @if graphs::has_nodes(view) { (table(view, "What each would get", asked.effects.iter())) } @else {
+        @if graphs::has_nodes(then) { (table(then, "What each would get", asked.effects.iter())) } @else {
             // Those who notice would be lost among hundreds who do not.
             @let (same, other): (Vec<&Effect>, Vec<&Effect>) =
                 asked.effects.iter().partition(|effect| effect.then.is_some_and(|then| class(then - effect.now).is_none()));
-            @if !other.is_empty() { (table(view, "Those for whom something would change", other.into_iter())) }
+            @if !other.is_empty() { (table(then, "Those for whom something would change", other.into_iter())) }
             @if !same.is_empty() {
                 details {
                     summary { (plural(same.len(), "participant", "participants")) " would get the same as now" }
-                    (table(view, "Those for whom nothing would change", same.into_iter()))
+                    (table(then, "Those for whom nothing would change", same.into_iter()))
                 }
             }
         }
     }
 }
 
-fn table<'a>(view: &View, label: &str, effects: impl Iterator<Item = &'a Effect>) -> Markup {
+fn table<'a>(summary: &Summary, label: &str, effects: impl Iterator<Item = &'a Effect>) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(label) {
             table.figures.plain {
@@ -204,7 +213,7 @@ fn table<'a>(view: &View, label: &str, effects: impl Iterator<Item = &'a Effect>
                     @for effect in effects {
                         @let difference = effect.then.map(|then| then - effect.now);
                         tr class=[difference.and_then(class)] {
-                            th scope="row" { (name(view.name(effect.participant))) }
+                            th scope="row" { (name(summary.name_of(effect.participant))) }
                             td { (number(effect.now)) }
                             td { @if let Some(then) = effect.then { (number(then)) } @else { "absent" } }
                             td { @if let Some(difference) = difference { (signed(difference)) } }
