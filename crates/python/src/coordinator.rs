@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Mutex};
 
-use fedcompetitors_record::{Content, Direction, Finding, IncidentKind, Metric};
-use fedcompetitors_report::refusal_text;
+use fedcompetitors_record::{Content, Direction, IncidentKind, Metric};
+use fedcompetitors_report::{finding_text, refusal_text};
 use fedcompetitors_runs::{self as runs, About, Final, Stand, Told};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -377,14 +377,6 @@ pub fn audit(
 ) -> Result<(String, usize, usize, Vec<String>), Failure> {
     let competing = competing.as_ref().map(|one| &one.graph);
     let found = py.detach(|| runs::audit(&folder, competing))?;
-    let findings = found.findings.iter().map(|finding| match finding {
-        Finding::Breach { training, round, entry, path } => format!(
-            "{training}: in round {round} (entry {entry}) data reached a competitor: {}",
-            path.join(" → ")
-        ),
-        Finding::Flaw { training, what } if training.is_empty() => what.clone(),
-        Finding::Flaw { training, what } => format!("{training}: {what}"),
-        Finding::Stopped { training, message } => format!("{training}: {message}"),
-    });
+    let findings = found.findings.iter().map(finding_text);
     Ok((found.status.to_string(), found.transfers, found.models, findings.collect()))
 }
