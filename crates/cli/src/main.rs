@@ -17,7 +17,7 @@ use clap::Parser;
 use fedcompetitors_experiments::ExperimentError;
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{EicuProblem, FileError, Problem};
-use fedcompetitors_runs::RunError;
+use fedcompetitors_runs::{Advice, RunError};
 
 use crate::{
     arguments::{Arguments, Command},
@@ -85,7 +85,7 @@ impl Failure {
             | Self::Damaged { error, hint }
             | Self::Network { error, hint } => (error.clone(), hint.clone()),
             Self::Learning(error) => (error.to_string(), error.hint().into()),
-            Self::Run(error) => (error.to_string(), error.hint()),
+            Self::Run(error) => (error.to_string(), run_hint(error.advice())),
             Self::Listen { address, error } => (
                 format!("cannot listen on {address}: {error}"),
                 "choose another address with --listen; port 0 takes any free port".into(),
@@ -97,6 +97,27 @@ impl Failure {
         };
         tell(&format!("error: {error}\nhint: {hint}"));
     }
+}
+
+/// What can be done about an error of a run, by the options of this program.
+fn run_hint(advice: Advice) -> String {
+    let hint = match advice {
+        Advice::Hint(hint) => return hint,
+        Advice::FindData => {
+            "data files are expected next to the federation file, or in the folder given with --data"
+        }
+        Advice::FreeSpace => {
+            "free some space and continue with --resume; nothing that was saved is lost"
+        }
+        Advice::CheckFolder => {
+            "check that the folder is writable and has space left, then continue with --resume"
+        }
+        Advice::Wait => "wait for it, or choose another folder with --out",
+        Advice::Resume => "continue it with --resume, or choose another folder with --out",
+        Advice::RestoreInput => "restore the original input, or choose another folder with --out",
+        Advice::UseThatVersion => "continue with that version, or choose another folder with --out",
+    };
+    hint.into()
 }
 
 fn file_status(error: &FileError) -> u8 {

@@ -3,7 +3,7 @@
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{FileError, Problem};
 use fedcompetitors_graphs::GraphError;
-use fedcompetitors_runs::RunError;
+use fedcompetitors_runs::{Advice, RunError};
 use fedcompetitors_select::ChangeError;
 use pyo3::{call::PyCallArgs, prelude::*};
 
@@ -84,10 +84,27 @@ impl From<RunError> for Failure {
             RunError::Store { .. } => "RunNotWritable",
             _ => BASE,
         };
-        // The program's options have other names here.
-        let hint = error.hint().replace("--resume", "`resume=True`").replace("--out", "`run_dir`");
-        Self::new(kind, error.to_string(), hint)
+        Self::new(kind, error.to_string(), run_hint(error.advice()))
     }
+}
+
+/// What can be done about an error of a run, by the arguments of this package.
+fn run_hint(advice: Advice) -> String {
+    let hint = match advice {
+        Advice::Hint(hint) => return hint,
+        Advice::FindData => "data files are expected next to the federation file",
+        Advice::FreeSpace => {
+            "free some space and continue with `resume=True`; nothing that was saved is lost"
+        }
+        Advice::CheckFolder => {
+            "check that the folder is writable and has space left, then continue with `resume=True`"
+        }
+        Advice::Wait => "wait for it, or choose another `run_dir`",
+        Advice::Resume => "continue it with `resume=True`, or choose another `run_dir`",
+        Advice::RestoreInput => "restore the original input, or choose another `run_dir`",
+        Advice::UseThatVersion => "continue with that version, or choose another `run_dir`",
+    };
+    hint.into()
 }
 
 /// The exception for whatever has no kind of its own yet.

@@ -99,8 +99,26 @@ pub enum RunError {
     },
 }
 
-const MAKE_SPACE: &str =
-    "free some space and continue with --resume; nothing that was saved is lost";
+/// What can be done about an error of a run. Front ends word it: their options have other names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advice {
+    /// The same words for every front end.
+    Hint(String),
+    /// Put the data files where they are expected.
+    FindData,
+    /// Free some space, then resume.
+    FreeSpace,
+    /// Check that the folder can be written to, then resume.
+    CheckFolder,
+    /// Wait for the other run, or choose another folder.
+    Wait,
+    /// Resume the run, or choose another folder.
+    Resume,
+    /// Restore the original input, or choose another folder.
+    RestoreInput,
+    /// Continue with the version that started the run, or choose another folder.
+    UseThatVersion,
+}
 
 /// Could a file not be written because the disk is full?
 fn is_full(error: &FileError) -> bool {
@@ -127,41 +145,29 @@ impl RunError {
     }
 
     /// What can be done about it.
-    pub fn hint(&self) -> String {
+    pub fn advice(&self) -> Advice {
         match self {
-            Self::File(error) if is_full(error) => MAKE_SPACE.into(),
-            Self::File(error) => error.hint(),
-            Self::DataFile { .. } => {
-                "data files are expected next to the federation file, or in the folder given with --data"
-                    .into()
-            }
-            Self::Learning { error, .. } => error.hint().into(),
-            Self::Columns { .. } => {
-                "list the common columns in `features`, or the others in `ignore`"
-                    .into()
-            }
+            Self::File(error) if is_full(error) => Advice::FreeSpace,
+            Self::File(error) => Advice::Hint(error.hint()),
+            Self::DataFile { .. } => Advice::FindData,
+            Self::Learning { error, .. } => Advice::Hint(error.hint().into()),
+            Self::Columns { .. } => Advice::Hint(
+                "list the common columns in `features`, or the others in `ignore`".into(),
+            ),
             Self::Store { error, .. } => match error.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::DiskFull) => MAKE_SPACE.into(),
-                _ => "check that the folder is writable and has space left, then continue with --resume"
-                    .into(),
+                Some(rusqlite::ErrorCode::DiskFull) => Advice::FreeSpace,
+                _ => Advice::CheckFolder,
             },
-            Self::Damaged { .. } => {
-                "restore the folder from a backup, or start a new run in another folder".into()
-            }
-            Self::Busy { .. } => "wait for it, or choose another folder with --out".into(),
-            Self::Exists { .. } => {
-                "continue it with --resume, or choose another folder with --out".into()
-            }
+            Self::Damaged { .. } => Advice::Hint(
+                "restore the folder from a backup, or start a new run in another folder".into(),
+            ),
             Self::NoRun { .. } => {
-                "give a folder that `fedcompetitors run` has written".into()
+                Advice::Hint("give a folder that `fedcompetitors run` has written".into())
             }
-            Self::Differs { .. } => {
-                "restore the original input, or choose another folder with --out".into()
-            }
-            Self::Version { .. } => {
-                "continue with that version, or choose another folder with --out"
-                    .into()
-            }
+            Self::Busy { .. } => Advice::Wait,
+            Self::Exists { .. } => Advice::Resume,
+            Self::Differs { .. } => Advice::RestoreInput,
+            Self::Version { .. } => Advice::UseThatVersion,
         }
     }
 }

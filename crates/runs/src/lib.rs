@@ -33,7 +33,7 @@ use training::Session;
 
 pub use audit::audit;
 pub use coordinator::{About, Coordinator, Final, Stand, Told};
-pub use error::RunError;
+pub use error::{Advice, RunError};
 pub use export::{Proof, export, proof, write_metrics};
 pub use models::{ModelFile, read_model};
 pub use prepare::{Learning, Prepared, Source};
@@ -68,7 +68,18 @@ pub struct Progress<'a> {
     /// Rounds of this one that are done, and all of them.
     pub rounds: (usize, usize),
     /// What is being done.
-    pub doing: &'a str,
+    pub step: Step<'a>,
+}
+
+/// A step of a run, with the name of its estimator or method.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// An estimate of who would help whom.
+    Estimate(&'a str),
+    /// A plan of who may learn from whom.
+    Plan(&'a str),
+    /// A training.
+    Train(&'a str),
 }
 
 /// Runs a federation to its end.
@@ -102,8 +113,8 @@ pub fn run(prepared: &Prepared, options: &Options<'_>) -> Result<(), RunError> {
         store.add_splits(seed, &splits)?;
         for &method in &methods {
             let name = method.name();
-            let tell = |rounds: (usize, usize), doing: &str| {
-                (options.progress)(&Progress { trainings: (done, all), rounds, doing });
+            let tell = |rounds: (usize, usize), step: Step<'_>| {
+                (options.progress)(&Progress { trainings: (done, all), rounds, step });
             };
             let session = Session { prepared, learners: &learners, seed, options, tell: &tell };
             session.train(&mut store, method).map_err(|error| match error {

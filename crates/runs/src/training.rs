@@ -13,7 +13,7 @@ use fedcompetitors_select::{Plan, Policy};
 use rayon::prelude::*;
 
 use super::{
-    Learning, Options, Prepared, RunError, Store, methods, models,
+    Learning, Options, Prepared, RunError, Step, Store, methods, models,
     store::{Checkpoint, Estimate, Figure, Happened, NewTraining, StoredModel},
 };
 use fedcompetitors_federate::{
@@ -33,7 +33,7 @@ pub struct Session<'a> {
     pub seed: u64,
     pub options: &'a Options<'a>,
     /// Is told how many rounds of how many are done, and what is being done.
-    pub tell: &'a dyn Fn((usize, usize), &str),
+    pub tell: &'a dyn Fn((usize, usize), Step<'_>),
 }
 
 /// A training that is ready to go.
@@ -86,7 +86,7 @@ impl Session<'_> {
         let (usage, plan) = if let Some(id) = stored {
             (stored_usage(store, prepared.participants(), id)?, None)
         } else {
-            (self.tell)((0, 0), &format!("{name}: who may learn from whom"));
+            (self.tell)((0, 0), Step::Plan(&name));
             let plan = methods::plan(policy, settings, prepared.competing(), &benefit);
             let Plan { usage, welfare, upper_bound, note, .. } = plan;
             let note = note.map(str::to_owned);
@@ -181,7 +181,7 @@ impl Session<'_> {
         let mut saved = Instant::now();
         while training.done() < training.rounds() {
             let round = training.done() + 1;
-            (self.tell)((training.done(), training.rounds()), name);
+            (self.tell)((training.done(), training.rounds()), Step::Train(name));
             exchange.begin(round);
             let result = training.round(federation, &mut exchange);
             let (transfers, incidents) = exchange.drain();
@@ -250,7 +250,7 @@ impl Session<'_> {
         if let Some(found) = store.estimate(participants, self.seed, &name)? {
             return Ok((found.benefit, found.gradients));
         }
-        (self.tell)((0, 0), &format!("{name}: who would help whom"));
+        (self.tell)((0, 0), Step::Estimate(&name));
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
         let federation = Federation::new(self.prepared.competing(), learners, self.seed)?;
         // Faults are of the trainings' rounds: an estimate has everybody.

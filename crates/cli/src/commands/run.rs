@@ -15,7 +15,7 @@ use fedcompetitors_files::{
 use fedcompetitors_graphs::{BenefitGraph, Participants};
 use fedcompetitors_record::Status;
 use fedcompetitors_report::{refusal_text, run_markdown, run_text};
-use fedcompetitors_runs::{self as runs, Options, Prepared, Progress};
+use fedcompetitors_runs::{self as runs, Options, Prepared, Progress, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::report::{page_path, write_page};
@@ -151,7 +151,11 @@ fn show(bar: &ProgressBar, progress: &Progress<'_>) {
     let part = (1000 * progress.rounds.0).checked_div(progress.rounds.1).unwrap_or(0);
     bar.set_length(1000 * all as u64);
     bar.set_position((1000 * done + part) as u64);
-    bar.set_message(progress.doing.to_owned());
+    bar.set_message(match progress.step {
+        Step::Estimate(estimator) => format!("{estimator}: who would help whom"),
+        Step::Plan(method) => format!("{method}: who may learn from whom"),
+        Step::Train(method) => method.to_owned(),
+    });
 }
 
 /// The benefits of the file that a federation file names.

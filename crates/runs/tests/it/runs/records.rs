@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_record::{Finding, Status};
-use fedcompetitors_runs::{RunError, audit, export, summary, write_metrics};
+use fedcompetitors_runs::{Advice, RunError, audit, export, summary, write_metrics};
 
 use super::{Case, FEDERATION};
 
@@ -20,7 +20,7 @@ fn another_version_does_not_go_on() {
         told.contains("was started by version 0.0.9 with checkpoints 0, but this is"),
         "{told}"
     );
-    assert!(error.hint().contains("continue with that version"));
+    assert_eq!(error.advice(), Advice::UseThatVersion);
 }
 
 /// The guard stops a training whose plan was tampered with. What moved until then and that it was
