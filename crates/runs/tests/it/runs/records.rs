@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_record::{Finding, Status};
-use fedcompetitors_runs::{Advice, RunError, audit, export, summary, write_metrics};
+use fedcompetitors_runs::{Advice, RunError, audit, export, record, summary, write_metrics};
 
 use super::{Case, FEDERATION};
 
@@ -83,6 +83,26 @@ fn a_stop_of_the_guard_is_kept() {
     assert_eq!(found.status, Status::Complete);
     assert_eq!(summary(&case.path()).expect("it can be read").stops, []);
     assert_eq!(exported("after"), expected);
+}
+
+/// Pages that follow a run ask for its saved rounds twice a second. A checkpoint can be large, and
+/// only a run that resumes reads and hashes it.
+#[test]
+fn saved_rounds_are_read_without_the_checkpoint() {
+    let case = Case::new(FEDERATION);
+    case.tamper(
+        "UPDATE run SET value = 'running' WHERE key = 'status';
+         UPDATE trainings SET gradients = NULL, hash = NULL WHERE id = 1;
+         DELETE FROM models WHERE training = 1;
+         INSERT INTO checkpoints VALUES (1, 2, 40, zeroblob(100000), zeroblob(9), x'00');",
+    );
+    let found = record(&case.path()).expect("it can be read");
+    assert_eq!(found.problems, [""; 0]);
+    assert_eq!(found.summary.unfinished.map(|one| (one.done, one.rounds)), Some((2, 4)));
+    let found = summary(&case.path()).expect("it can be read");
+    assert_eq!(found.unfinished.map(|one| one.done), Some(2));
+    let error = case.resume(FEDERATION).expect_err("the checkpoint is not the one that was saved");
+    assert!(error.to_string().contains("the checkpoint of round 2 was changed"), "{error}");
 }
 
 /// Whatever is counted by participant is refused where it does not add up, and figures that
