@@ -1,7 +1,7 @@
 //! The paper's experiments: under which names they are stored, what their figures are, and
 //! what the paper leaves open about each.
 
-use fedcompetitors_experiments::Spread;
+use fedcompetitors_record::Spread;
 
 /// One of the paper's experiments. The page has a section for each.
 #[derive(Debug)]

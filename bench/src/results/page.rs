@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fedcompetitors_experiments::Spread;
+use fedcompetitors_record::Spread;
 
 use super::{
     findings::{findings, listed},

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fedcompetitors_experiments::{Spread, paired};
 use fedcompetitors_files::{FileError, Problem};
+use fedcompetitors_record::Spread;
 use serde::Deserialize;
 
 use super::kinds::{Better, KINDS, Kind};
@@ -106,8 +106,8 @@ impl Stored {
     /// By how much the first method is worse than the second, seed by seed.
     pub fn behind(&self, a: &Method, b: &Method) -> Spread {
         match self.kind.better {
-            Better::Lower => paired(&a.seed_means(), &b.seed_means()),
-            Better::Higher => paired(&b.seed_means(), &a.seed_means()),
+            Better::Lower => Spread::of_differences(&a.seed_means(), &b.seed_means()),
+            Better::Higher => Spread::of_differences(&b.seed_means(), &a.seed_means()),
         }
     }
 

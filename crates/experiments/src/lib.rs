@@ -12,7 +12,6 @@ mod contest;
 pub mod eicu;
 mod method;
 mod paper;
-mod statistics;
 
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::FileError;
@@ -24,7 +23,6 @@ use contest::{BEFORE_FIRST_SEED, CHOICE_SEEDS, Contest, method_result, usual_rul
 pub use contest::{Estimates, MethodResult, Progress};
 pub use method::{Method, Source};
 pub use paper::Setting;
-pub use statistics::{Spread, paired};
 
 /// Why an experiment cannot go on.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Plain types of a run, as people and auditors read it.
 //!
-//! Nothing is computed here and nothing is read from files: `federate` makes transfers and
+//! Nothing is read from files here, and nothing computed but a [`Spread`]: `federate` makes transfers and
 //! incidents, `runs` keeps and reads them, `audit` replays them, `report` puts them into words.
 //! Participants are numbers, their places in [`Summary::participants`].
 
@@ -10,6 +10,7 @@ mod audit;
 mod history;
 mod named;
 mod run;
+mod spread;
 mod summary;
 mod transfer;
 
@@ -20,6 +21,7 @@ pub use history::{
 };
 pub use named::UnknownName;
 pub use run::{Curve, LedgerLine, PlanStep, Record};
+pub use spread::Spread;
 pub use summary::{
     Cell, Direction, Flow, FlowSource, IncidentLine, Method, Metric, Moved, Participant,
     PlanFigures, Refused, Role, Status, Stop, Summary, Unfinished,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Cell, Direction, Method, Role, Summary};
+use fedcompetitors_record::{Cell, Direction, Method, Role, Spread, Summary};
 
 /// The name of the method that all are compared with.
 pub const LOCAL: &str = "local";
@@ -11,33 +11,26 @@ pub const LOCAL: &str = "local";
 /// Within this a gain counts as about the same.
 pub const LITTLE: f64 = 0.005;
 
-/// Mean and deviation.
-pub fn spread(values: &[f64]) -> Option<(f64, f64)> {
-    if values.is_empty() {
-        return None;
-    }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
-    Some((mean, deviation))
+/// The spread of some values; none if there are none.
+pub fn spread(values: &[f64]) -> Option<Spread> {
+    (!values.is_empty()).then(|| Spread::of(values))
 }
 
 /// A figure, with its deviation where there are several seeds.
-pub fn shown_spread(found: Option<(f64, f64)>, seeds: usize) -> String {
+pub fn shown_spread(found: Option<Spread>, seeds: usize) -> String {
     match found {
         None => "–".into(),
-        Some((mean, _)) if seeds < 2 => format!("{mean:.3}"),
-        Some((mean, deviation)) => format!("{mean:.3} ± {deviation:.3}"),
+        Some(Spread { mean, .. }) if seeds < 2 => format!("{mean:.3}"),
+        Some(Spread { mean, deviation, .. }) => format!("{mean:.3} ± {deviation:.3}"),
     }
 }
 
 /// A gain, with its deviation where there are several seeds.
-pub fn shown_gain(found: Option<(f64, f64)>, seeds: usize) -> String {
+pub fn shown_gain(found: Option<Spread>, seeds: usize) -> String {
     match found {
         None => "–".into(),
-        Some((mean, _)) if seeds < 2 => signed(mean),
-        Some((mean, deviation)) => format!("{} ± {deviation:.3}", signed(mean)),
+        Some(Spread { mean, .. }) if seeds < 2 => signed(mean),
+        Some(Spread { mean, deviation, .. }) => format!("{} ± {deviation:.3}", signed(mean)),
     }
 }
 
@@ -58,13 +51,13 @@ pub fn seeds(summary: &Summary) -> usize {
 }
 
 /// A participant's test figure with a method: mean and deviation over the seeds.
-pub fn figure(method: &Method, participant: usize) -> Option<(f64, f64)> {
+pub fn figure(method: &Method, participant: usize) -> Option<Spread> {
     let cells = method.cells.iter();
     spread(&cells.filter_map(|(_, cells)| cells[participant].test).collect::<Vec<_>>())
 }
 
 /// The gain of a participant over Local with a method: mean and deviation over the seeds.
-pub fn gain(summary: &Summary, method: &Method, participant: usize) -> Option<(f64, f64)> {
+pub fn gain(summary: &Summary, method: &Method, participant: usize) -> Option<Spread> {
     let local = local(summary)?;
     let sign = match summary.metric.direction {
         Direction::Higher => 1.0,
@@ -125,11 +118,11 @@ pub fn comparison(summary: &Summary) -> Vec<Vec<String>> {
 fn compared(summary: &Summary, method: &Method) -> Vec<String> {
     let mean_of_seed = |(_, cells): &(u64, Vec<Cell>)| {
         let values: Vec<f64> = cells.iter().filter_map(|cell| cell.test).collect();
-        spread(&values).map(|found| found.0)
+        spread(&values).map(|found| found.mean)
     };
     let means: Vec<f64> = method.cells.iter().filter_map(mean_of_seed).collect();
     let gains = (0..summary.participants.len()).filter_map(|at| gain(summary, method, at));
-    let gains: Vec<f64> = gains.map(|gain| gain.0).collect();
+    let gains: Vec<f64> = gains.map(|gain| gain.mean).collect();
     let count = |wanted: fn(f64) -> bool| gains.iter().filter(|gain| wanted(**gain)).count();
     let name = match method.role {
         Role::Reference => format!("{} (reference)", method.name),

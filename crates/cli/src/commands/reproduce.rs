@@ -12,12 +12,13 @@ use std::{
 };
 
 use fedcompetitors_experiments::{
-    Estimates, Experiment, Method, MethodResult, Progress, Results, Setting, Spread, paired,
+    Estimates, Experiment, Method, MethodResult, Progress, Results, Setting,
 };
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{FileError, Problem, atomically, make_folder, write_json};
 use fedcompetitors_graphs::{BenefitGraph, Participants, UsageGraph};
 use fedcompetitors_learn::Rule;
+use fedcompetitors_record::Spread;
 use fedcompetitors_report::{ExperimentRow, ExperimentTable};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -233,7 +234,7 @@ fn standings(results: &Results) -> String {
         .iter()
         .filter(|other| other.method != best.method)
         .filter_map(|other| {
-            let difference = paired(&seed_means(other), &seed_means(best));
+            let difference = Spread::of_differences(&seed_means(other), &seed_means(best));
             (difference.mean <= difference.error).then(|| {
                 format!(
                     "{} (+{:.4} ± {:.4})",

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use fedcompetitors_record::{Cell, Summary};
+use fedcompetitors_record::{Cell, Spread, Summary};
 use maud::{Markup, html};
 
 use super::{
@@ -28,7 +28,7 @@ pub fn section(page: &Page) -> Markup {
     let widest = gains
         .iter()
         .flatten()
-        .map(|(mean, deviation)| mean.abs() + deviation)
+        .map(|gain| gain.mean.abs() + gain.deviation)
         .filter(|reach| reach.is_finite())
         .fold(2.0 * LITTLE, f64::max);
     let is_open = has_nodes(summary);
@@ -51,7 +51,7 @@ pub fn section(page: &Page) -> Markup {
 }
 
 /// Everybody's gain with the federation's own method: mean and deviation.
-pub fn gains(summary: &Summary) -> Vec<Option<(f64, f64)>> {
+pub fn gains(summary: &Summary) -> Vec<Option<Spread>> {
     let gain = |at: usize| summary.own().and_then(|own| figures::gain(summary, own, at));
     (0..summary.participants.len()).map(gain).collect()
 }
@@ -70,7 +70,7 @@ pub fn verdict(gain: f64) -> (&'static str, &'static str) {
 fn card(
     page: &Page,
     participant: usize,
-    gain: Option<(f64, f64)>,
+    gain: Option<Spread>,
     widest: f64,
     is_open: bool,
 ) -> Markup {
@@ -82,7 +82,7 @@ fn card(
         details.card id=(format!("participant-{}", participant + 1)) open[is_open] {
             summary {
                 h3 { (name(&one.name)) }
-                @if let Some((mean, _)) = gain {
+                @if let Some(Spread { mean, .. }) = gain {
                     @let (word, class) = verdict(mean);
                     span class=(format!("gain {class}")) { (shown_gain(gain, seeds)) " " small { (word) } }
                 }
@@ -116,9 +116,9 @@ fn card(
 }
 
 /// Mean and deviation of a gain as a dot on a line; nothing is in the middle.
-fn interval(gain: Option<(f64, f64)>, widest: f64) -> Markup {
-    let Some((mean, deviation)) = gain.filter(|gain| gain.0.is_finite() && gain.1.is_finite())
-    else {
+fn interval(gain: Option<Spread>, widest: f64) -> Markup {
+    let is_finite = |gain: &Spread| gain.mean.is_finite() && gain.deviation.is_finite();
+    let Some(Spread { mean, deviation, .. }) = gain.filter(is_finite) else {
         return html! {};
     };
     let x = |value: f64| at(100.0 + 94.0 * (value / widest).clamp(-1.0, 1.0));

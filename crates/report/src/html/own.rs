@@ -4,7 +4,7 @@
 //! an edge is all that is said, but where the participant has named the other itself.
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::Curve;
+use fedcompetitors_record::{Curve, Spread};
 use maud::{Markup, html};
 
 use super::{
@@ -62,7 +62,7 @@ pub fn own_part(page: &Page, participant: usize) -> Markup {
                 h1 { (name(&one.name)) }
                 p.facts {
                     span { (name(&summary.name)) }
-                    @if let Some((mean, _)) = gain {
+                    @if let Some(Spread { mean, .. }) = gain {
                         @let (word, class) = cards::verdict(mean);
                         span class=(format!("gain {class}")) { (shown_gain(gain, seeds)) " " small { (word) } }
                     }

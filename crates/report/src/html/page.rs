@@ -210,12 +210,13 @@ const MOST_FINDINGS: usize = 20;
 /// The figures that people ask for first.
 fn tiles(page: &Page) -> Markup {
     let summary = page.summary();
-    let gains: Vec<f64> = cards::gains(summary).into_iter().flatten().map(|gain| gain.0).collect();
+    let gains: Vec<f64> =
+        cards::gains(summary).into_iter().flatten().map(|gain| gain.mean).collect();
     let count = |wanted: fn(f64) -> bool| gains.iter().filter(|gain| wanted(**gain)).count();
     html! {
         div.tiles {
-            @if let Some((mean, _)) = spread(&gains) {
-                (ledger::tile(&shown_gain(Some((mean, 0.0)), 1), &format!("mean gain over Local ({})", said(&summary.metric.name))))
+            @if let Some(mean) = spread(&gains) {
+                (ledger::tile(&shown_gain(Some(mean), 1), &format!("mean gain over Local ({})", said(&summary.metric.name))))
                 (ledger::tile(&format!("{} of {}", count(|gain| gain > LITTLE), gains.len()), "participants are better off"))
                 (ledger::tile(&count(|gain| gain < -LITTLE).to_string(), "worse off"))
             }

@@ -6,14 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_experiments::{
-    Spread,
-    cifar10::{
-        BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES_TRIED, paper,
-    },
-    paired,
+use fedcompetitors_experiments::cifar10::{
+    BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES_TRIED, paper,
 };
 use fedcompetitors_files::{FileError, atomically, make_folder, read_cifar10, write_json};
+use fedcompetitors_record::Spread;
 use fedcompetitors_report::{ExperimentRow, ExperimentTable};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -223,7 +220,7 @@ fn standings(rows: &[Cifar10Row]) -> String {
     let others = rows.iter().filter(|row| row.method != best.method);
     let ties: Vec<String> = others
         .filter_map(|row| {
-            let behind = paired(&means(best), &means(row));
+            let behind = Spread::of_differences(&means(best), &means(row));
             (behind.mean <= behind.error).then(|| {
                 format!("{} (−{:.2} ± {:.2})", row.method.name(), behind.mean, behind.error)
             })

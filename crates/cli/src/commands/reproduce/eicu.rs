@@ -3,11 +3,11 @@
 use std::{fmt::Write as _, path::Path, time::Instant};
 
 use fedcompetitors_experiments::{
-    MethodResult, Spread,
+    MethodResult,
     eicu::{EicuExperiment, EicuResults, FOLDS, paper},
-    paired,
 };
 use fedcompetitors_files::{Eicu, FileError, Hospitals, Problem, read_eicu};
+use fedcompetitors_record::Spread;
 use fedcompetitors_report::{ExperimentRow, ExperimentTable};
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ fn standings(results: &EicuResults) -> String {
     let others = results.methods.iter().filter(|other| other.method != best.method);
     let ties: Vec<String> = others
         .filter_map(|other| {
-            let behind = paired(&seed_means(best), &seed_means(other));
+            let behind = Spread::of_differences(&seed_means(best), &seed_means(other));
             (behind.mean <= behind.interval).then(|| {
                 format!("{} (−{:.3} ± {:.3})", other.method.name(), behind.mean, behind.interval)
             })

@@ -1,4 +1,4 @@
-//! Means and how sure they are.
+//! Means over seeds, and how sure they are.
 
 /// A mean and how much the values scatter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ fn student(degrees: usize) -> f64 {
 }
 
 impl Spread {
-    /// Of these values.
+    /// The spread of some values.
     ///
     /// # Panics
     /// If there are none.
@@ -46,13 +46,16 @@ impl Spread {
         let interval = error * student(values.len() - 1);
         Self { mean, deviation, error, interval }
     }
-}
 
-/// By how much the first values exceed the second, seed by seed: what both have in common
-/// (the same data) falls out.
-pub fn paired(a: &[f64], b: &[f64]) -> Spread {
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    Spread::of(&differences)
+    /// The spread of the differences of paired values: what both have in common, such as the data of a
+    /// seed, falls out.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of_differences(a: &[f64], b: &[f64]) -> Self {
+        let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+        Self::of(&differences)
+    }
 }
 
 #[cfg(test)]
@@ -66,8 +69,9 @@ mod tests {
         assert!((spread.deviation - (14.0_f64 / 3.0).sqrt()).abs() < 1e-12);
         assert!((spread.error - spread.deviation / 2.0).abs() < 1e-12);
         assert!((spread.interval - 3.182 * spread.error).abs() < 1e-12);
-        assert_eq!(Spread::of(&[1.0]).interval.to_bits(), 0.0_f64.to_bits());
-        let difference = paired(&[1.0, 2.0], &[0.5, 1.5]);
+        let single = Spread::of(&[1.0]);
+        assert_eq!(single.interval.to_bits(), 0.0_f64.to_bits());
+        let difference = Spread::of_differences(&[1.0, 2.0], &[0.5, 1.5]);
         assert!((difference.mean - 0.5).abs() < 1e-12 && difference.error.abs() < 1e-12);
     }
 
