@@ -30,7 +30,7 @@ pub use images::{ClassSplit, Images};
 pub use learner::{Batch, Learner, NativeLearner};
 pub use loss::Loss;
 pub use metrics::{Accuracy, Auc, Metric, Mse, TaskKind};
-pub use mix::mix;
+pub use mix::{mix, weighted_sum};
 pub use models::{Cnn, Layers, LinearKind, Mlp, MlpKind, Model, ModelKind, Work};
 pub use optimizer::{Optimizer, Rule};
 pub use tabular::{Column, Scale, Table};

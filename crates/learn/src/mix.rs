@@ -1,4 +1,4 @@
-//! Personalised mixing of whole models: everybody's own weighted sum, at once.
+//! Weighted sums of whole models, for one receiver or for several at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,6 +40,20 @@ pub fn mix(weights: &[f32], models: &[&[f32]], outputs: &mut [&mut [f32]], stop:
             models.iter().map(|model| &model[start..start + length]).collect();
         mixture.columns(&models, &mut outputs);
     });
+}
+
+/// The weighted sum of some vectors, added up in listed order; what has weight 0 is skipped. The same
+/// bits as [`mix`] gives each receiver.
+///
+/// # Panics
+/// If the vectors differ in length.
+pub fn weighted_sum(parts: &[(&[f32], f32)]) -> Vec<f32> {
+    let used: Vec<_> = parts.iter().filter(|(_, weight)| *weight != 0.0).collect();
+    let vectors: Vec<&[f32]> = used.iter().map(|(vector, _)| *vector).collect();
+    let weights: Vec<f32> = used.iter().map(|(_, weight)| *weight).collect();
+    let mut sum = vec![0.0; parts.first().map_or(0, |(vector, _)| vector.len())];
+    mix(&weights, &vectors, &mut [&mut sum], &AtomicBool::new(false));
+    sum
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! simulations and trusted coordinators.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
-use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, kernels, simplex};
+use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, simplex, weighted_sum};
 use fedcompetitors_record::Flow;
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +156,6 @@ impl JointHypernetwork {
         network.start_from(&members[0].model[..shared], VARIATION);
         let mut rays = federation.stream("rays", 0);
         let mut parameters = vec![0.0; shared];
-        let mut sum = vec![0.0; shared];
         for step in 0..self.steps {
             let ray = simplex::dirichlet(count, self.concentration, &mut rays);
             network.make(&ray, &mut parameters);
@@ -167,11 +166,9 @@ impl JointHypernetwork {
                 member.step_head(shared);
                 Ok(())
             })?;
-            sum.fill(0.0);
-            for (member, &part) in members.iter().zip(&ray) {
-                kernels::add_scaled(&mut sum, part, &member.gradient[..shared]);
-            }
-            network.step(&ray, &sum);
+            let parts = members.iter().zip(&ray);
+            let parts = parts.map(|(member, &part)| (&member.gradient[..shared], part));
+            network.step(&ray, &weighted_sum(&parts.collect::<Vec<_>>()));
             after(step, &mut network, &mut members)?;
         }
         Ok(network)

@@ -5,7 +5,7 @@
 //! and another one's it hands to that participant, so the guard sees each pair.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
-use fedcompetitors_learn::{Optimizer, Part, Rule, kernels};
+use fedcompetitors_learn::{Optimizer, Part, Rule, weighted_sum};
 use fedcompetitors_record::Flow;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange},
     kinds::{BadSettings, Key, Settings, in_range},
-    train::{Batches, Keeper, LOOK, by_samples},
+    train::{Batches, Keeper, LOOK, weights_by_samples},
 };
 
 pub static KIND: EstimatorKind = EstimatorKind::new::<Measured>(
@@ -100,26 +100,28 @@ impl Measured {
         batch: Option<usize>,
     ) -> Result<Keeper, FederateError> {
         let shared = federation.shared();
-        let parts = by_samples(federation, members);
+        let parts = weights_by_samples(federation, members);
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
         let batches = members.iter().map(|&member| Batches::new(federation, member, batch));
         let mut batches: Vec<Batches> = batches.collect();
         let mut optimizer = Optimizer::new(self.rule, models[0].len());
         let mut keeper = Keeper::new(members[0], &models[0]);
         for step in 1..=self.steps {
-            let mut sum = vec![0.0; models[0].len()];
             let common = models[0][..shared].to_vec();
-            for (at, (&member, &part)) in members.iter().zip(&parts).enumerate() {
-                models[at][..shared].copy_from_slice(&common);
-                let mut gradient = vec![0.0; models[at].len()];
-                let (part_of_data, batch) = (Part::Training, batches[at].next());
-                federation.gradient_on(member, part_of_data, batch, &models[at], &mut gradient)?;
-                kernels::add_scaled(&mut sum[..shared], part, &gradient[..shared]);
-                if at == 0 {
-                    sum[shared..].copy_from_slice(&gradient[shared..]);
-                }
+            let mut gradients = Vec::with_capacity(members.len());
+            for ((&member, model), batches) in members.iter().zip(&mut models).zip(&mut batches) {
+                model[..shared].copy_from_slice(&common);
+                let mut gradient = vec![0.0; model.len()];
+                let batch = batches.next();
+                federation.gradient_on(member, Part::Training, batch, model, &mut gradient)?;
+                gradients.push(gradient);
             }
-            optimizer.step(&mut models[0], &sum);
+            let parts =
+                gradients.iter().zip(&parts).map(|(one, &part)| (&one[..shared], part as f32));
+            let mut step_along = weighted_sum(&parts.collect::<Vec<_>>());
+            // The head is the first one's own.
+            step_along.extend_from_slice(&gradients[0][shared..]);
+            optimizer.step(&mut models[0], &step_along);
             if step % LOOK == 0 || step == self.steps {
                 keeper.offer(federation, &models[0], &[])?;
             }

@@ -7,7 +7,7 @@
 //! of that goes through the exchange.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
-use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels};
+use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, weighted_sum};
 use fedcompetitors_record::Flow;
 use serde::{Deserialize, Serialize};
 
@@ -168,11 +168,9 @@ impl Mixture {
     ) -> Result<(), FederateError> {
         let shared = federation.shared();
         each(&mut *seekers, |Seeker { search, headed, .. }| {
-            let mixture = &mut headed.model[..shared];
-            mixture.fill(0.0);
-            for (member, weight) in search.weights() {
-                kernels::add_scaled(mixture, weight, &probes[member].values);
-            }
+            let part = |(member, weight): (usize, f32)| (&probes[member].values[..], weight);
+            let mixture = weighted_sum(&search.weights().map(part).collect::<Vec<_>>());
+            headed.model[..shared].copy_from_slice(&mixture);
             Ok(())
         })?;
         let mut carried = Vec::with_capacity(seekers.len());

@@ -19,7 +19,7 @@ use crate::{
     FederateError, Federation,
     exchange::{Exchange, Parcel},
     kinds::{Kind, Made},
-    train::by_samples,
+    train::weights_by_samples,
 };
 
 pub use given::Given;
@@ -115,7 +115,8 @@ struct Search {
 
 impl Search {
     fn new(federation: &Federation<'_>, members: Vec<usize>) -> Self {
-        let prior = by_samples(federation, &members);
+        let prior = weights_by_samples(federation, &members);
+        let prior: Vec<f32> = prior.into_iter().map(|weight| weight as f32).collect();
         Self { members, weights: prior.clone(), prior }
     }
 

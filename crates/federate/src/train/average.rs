@@ -4,14 +4,15 @@
 //! in its group trains alone, so on a graph without edges this is Local.
 
 use fedcompetitors_graphs::{Reachability, UsageGraph};
-use fedcompetitors_learn::kernels;
+use fedcompetitors_learn::{kernels, weighted_sum};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, Training, by_samples,
+    Effort, Kept, Training,
     local::{Local, each},
     mixture,
     pace::Pace,
+    weights_by_samples,
 };
 use crate::{
     FederateError, Federation,
@@ -53,8 +54,8 @@ pub fn begin(
         })
         .collect();
     let groups = groups(usage).into_iter().map(|group| {
-        for (&member, weight) in group.iter().zip(by_samples(federation, &group)) {
-            members[member].weight = weight;
+        for (&member, weight) in group.iter().zip(weights_by_samples(federation, &group)) {
+            members[member].weight = weight as f32;
         }
         let common = federation.initial(group[0])[..shared].to_vec();
         Group {
@@ -253,14 +254,13 @@ impl Rounds {
                 group.models = sent.iter().map(|(parcel, _)| parcel.receipt()).collect();
             }
             if controlled {
-                // Of those who are away what they last said still counts.
-                group.control.fill(0.0);
-                group.controls.clear();
-                for &member in &group.members {
-                    let Member { weight, control, sent_control, .. } = &self.members[member];
-                    kernels::add_scaled(&mut group.control, *weight, control);
-                    group.controls.extend(sent_control.clone());
-                }
+                // The last control variate of an absent member still counts.
+                let members: Vec<&Member> =
+                    group.members.iter().map(|&member| &self.members[member]).collect();
+                let parts = members.iter().map(|member| (&member.control[..], member.weight));
+                group.control = weighted_sum(&parts.collect::<Vec<_>>());
+                group.controls =
+                    members.iter().filter_map(|member| member.sent_control.clone()).collect();
             }
             for &member in &group.members {
                 if there[member] {

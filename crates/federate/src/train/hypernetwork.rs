@@ -20,7 +20,7 @@ use super::{
     headed::Headed,
     is_clearly_less,
     local::{Batches, each, without_decay},
-    trial_steps,
+    trial_steps, weights_by_samples,
 };
 use crate::{
     FederateError, Federation,
@@ -85,7 +85,8 @@ impl Settings for Hypernetworks {
 
 impl Hypernetworks {
     /// The ray to begin with, of one by samples: the owner's part is the first.
-    fn start(&self, mut ray: Vec<f32>) -> Vec<f32> {
+    fn start(&self, ray: Vec<f64>) -> Vec<f32> {
+        let mut ray: Vec<f32> = ray.into_iter().map(|part| part as f32).collect();
         let own_part = self.own_part.map(|part| part as f32);
         if let (Some(own), [first, others @ ..]) = (own_part, &mut ray[..])
             && !others.is_empty()
@@ -330,7 +331,7 @@ impl Personal {
         Self {
             settings: *settings,
             batches: batches.collect(),
-            ray: settings.start(by_samples(federation, members)),
+            ray: settings.start(weights_by_samples(federation, members)),
             keeper: Keeper::new(owner, &headed[0].model),
             carried: federation.own(owner),
             members: headed,
@@ -413,13 +414,6 @@ fn drawn(ray: &[f32], number: f32) -> usize {
     }
     // Rounding may leave a little behind the last one.
     ray.iter().rposition(|&part| part > 0.0).unwrap_or(0)
-}
-
-/// A ray that gives everybody as much as it has training samples.
-pub(crate) fn by_samples(federation: &Federation<'_>, members: &[usize]) -> Vec<f32> {
-    let samples = |&a: &usize| federation.learner(a).samples(Part::Training) as f32;
-    let total: f32 = members.iter().map(samples).sum();
-    members.iter().map(|a| samples(a) / total).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::{
     local::{Local, each},
     mixture,
     pace::Pace,
+    weights_by_samples,
 };
 use crate::{
     FederateError, Federation,
@@ -127,8 +128,9 @@ impl Mixing {
         let collaborators: Vec<usize> = ones(usage.collaborators(to)).collect();
         let mut parts: Vec<(usize, f64)> = match self.weights {
             Weights::Samples => {
-                let samples = |a: usize| federation.learner(a).samples(Part::Training) as f64;
-                [to].iter().chain(&collaborators).map(|&a| (a, samples(a))).collect()
+                let members = [&[to], &*collaborators].concat();
+                let weights = weights_by_samples(federation, &members);
+                members.into_iter().zip(weights).collect()
             }
             Weights::Benefit => {
                 let others = collaborators.iter().map(|&from| (from, benefit.benefit(from, to)));

@@ -18,7 +18,7 @@ mod scaffold;
 use std::{fmt::Debug, sync::Arc};
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Registry, UsageGraph};
-use fedcompetitors_learn::{Rule, kernels};
+use fedcompetitors_learn::{Part, Rule, weighted_sum};
 
 use fedcompetitors_record::Flow;
 
@@ -31,7 +31,7 @@ use crate::{
 pub use averaging::Averaging;
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
-pub(crate) use hypernetwork::{VARIATION, by_samples};
+pub(crate) use hypernetwork::VARIATION;
 pub(crate) use keeper::Keeper;
 pub(crate) use local::{Batches, each};
 pub use mixing::{Mixed, Mixing, Weights};
@@ -176,13 +176,18 @@ fn is_clearly_less(loss: f64, than: f64) -> bool {
 /// The part of a loss that makes a clear difference.
 const CLEARLY: f64 = 0.3;
 
-/// The weighted sum of what was sent; where not all are there, the weights of those who are
-/// make up for the others. Nothing if nobody has sent anything.
+/// Weights in proportion to the numbers of training samples; they sum to 1.
+pub(crate) fn weights_by_samples(federation: &Federation<'_>, members: &[usize]) -> Vec<f64> {
+    let samples = |&a: &usize| federation.learner(a).samples(Part::Training) as f64;
+    let total: f64 = members.iter().map(samples).sum();
+    members.iter().map(|a| samples(a) / total).collect()
+}
+
+/// The weighted sum of what was sent; if some are missing, the other weights are scaled to sum to 1.
+/// None if nothing was sent.
 fn mixture(sent: &[(&Parcel, f32)], all_there: bool) -> Option<Vec<f32>> {
-    let mut sum = vec![0.0; sent.first()?.0.values.len()];
     let total = if all_there { 1.0 } else { sent.iter().map(|(_, weight)| weight).sum() };
-    for (parcel, weight) in sent {
-        kernels::add_scaled(&mut sum, weight / total, &parcel.values);
-    }
-    Some(sum)
+    let parts = sent.iter().map(|(parcel, weight)| (&parcel.values[..], weight / total));
+    let parts: Vec<(&[f32], f32)> = parts.collect();
+    if parts.is_empty() { None } else { Some(weighted_sum(&parts)) }
 }
