@@ -1,32 +1,31 @@
-//! Participants that drop out, come late or send garbage, by a script: what a federation
-//! must live with, in simulation.
+//! A script of simulated faults: participants that drop out, come late or send garbage.
 
-/// What garbage a participant sends.
+/// The garbage that a participant sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Garbage {
-    /// Numbers that are none.
+    /// NaN.
     Nan,
-    /// One number too few.
+    /// One value too few.
     WrongLength,
     /// A change a thousand times too large.
     Huge,
 }
 
-/// What is wrong with a participant.
+/// The fault of a participant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It is not there: rounds go on without it once the deadline has passed.
+    /// It is missing: rounds continue without it after the deadline.
     Missing,
-    /// It is there and sends garbage.
+    /// It is present and sends garbage.
     Sends(Garbage),
 }
 
-/// Something wrong with one participant for some rounds.
+/// A fault of one participant for some rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// Who.
+    /// The participant.
     pub participant: usize,
-    /// What.
+    /// The fault.
     pub kind: FaultKind,
     /// The first round, counted from 1.
     pub first: usize,
@@ -46,7 +45,7 @@ impl Faults {
         self.0.iter().filter(hit).map(|fault| fault.kind)
     }
 
-    /// Is a participant away in a round?
+    /// Whether a participant is missing in a round.
     pub fn is_missing(&self, round: usize, participant: usize) -> bool {
         self.of(round, participant).any(|kind| kind == FaultKind::Missing)
     }

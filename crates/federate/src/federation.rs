@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fedcompetitors_graphs::{CompetingGraph, Participants, bits, random::Stream};
 use fedcompetitors_learn::{Batch, LearnError, Learner, Part};
 
-/// Why participants cannot learn, and who.
+/// An error in an estimate or a training.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FederateError {
     /// A participant's data or training.
     #[error("participant \"{}\": {error}", fedcompetitors_graphs::shown(.participant))]
     Participant {
-        /// Who.
+        /// The participant.
         participant: String,
-        /// What is wrong.
+        /// The error.
         error: LearnError,
     },
     /// Not one learner for each participant.
@@ -28,9 +28,9 @@ pub enum FederateError {
     /// Estimates that leave nothing to train with.
     #[error("estimates need {needed} gradients, and the budget is {budget}")]
     Budget {
-        /// What they take.
+        /// The gradients that they take.
         needed: usize,
-        /// What there is.
+        /// The gradient budget.
         budget: usize,
     },
     /// Something would have carried a competitor's data to a participant.
@@ -38,11 +38,11 @@ pub enum FederateError {
     Guard {
         /// The round.
         round: usize,
-        /// Who would have got it.
+        /// The receiver.
         to: String,
-        /// Whose data it carries.
+        /// The competitor whose data it carries.
         rival: String,
-        /// How that would have come there, both included.
+        /// The path of the data, both ends included.
         path: Vec<String>,
     },
     /// A checkpoint that cannot be read.
@@ -80,9 +80,9 @@ fn shown_path(path: &[String]) -> String {
     names.join(" → ")
 }
 
-/// Who takes part, who competes, and everybody's learner.
+/// The participants with their competitors and learners.
 ///
-/// Every gradient that is taken is counted: methods are compared at the same number.
+/// Every gradient is counted: methods are compared at the same number.
 pub struct Federation<'a> {
     competing: &'a CompetingGraph,
     learners: Vec<&'a dyn Learner>,
@@ -91,7 +91,7 @@ pub struct Federation<'a> {
 }
 
 impl<'a> Federation<'a> {
-    /// A federation; all that is random in it comes from the seed.
+    /// A federation; the seed is the source of all its randomness.
     ///
     /// # Errors
     /// If there is not one learner for each participant, all sharing as many parameters.
@@ -124,12 +124,12 @@ impl<'a> Federation<'a> {
         self.competing
     }
 
-    /// How many participants there are.
+    /// The number of participants.
     pub fn len(&self) -> usize {
         self.learners.len()
     }
 
-    /// Is nobody there?
+    /// Whether it has no participants.
     pub fn is_empty(&self) -> bool {
         self.learners.is_empty()
     }
@@ -139,7 +139,7 @@ impl<'a> Federation<'a> {
         self.learners[participant]
     }
 
-    /// How many of the parameters are shared.
+    /// The number of shared parameters.
     pub fn shared(&self) -> usize {
         self.learners.first().map_or(0, |learner| learner.shared())
     }
@@ -149,7 +149,7 @@ impl<'a> Federation<'a> {
         Stream::new(self.seed, purpose, participant as u64)
     }
 
-    /// Parameters to begin with: the shared ones are the same for everybody.
+    /// The initial parameters; the shared ones are the same for all.
     pub fn initial(&self, participant: usize) -> Vec<f32> {
         let learner = self.learners[participant];
         let mut parameters = learner.initial(&mut self.stream("initial parameters", participant));
@@ -162,7 +162,7 @@ impl<'a> Federation<'a> {
     /// A gradient on all of a part of a participant's data; it is counted.
     ///
     /// # Errors
-    /// If the loss is no number.
+    /// If the loss is not finite.
     pub fn gradient(
         &self,
         participant: usize,
@@ -176,7 +176,7 @@ impl<'a> Federation<'a> {
     /// A gradient on a batch of a part of a participant's data; it is counted.
     ///
     /// # Errors
-    /// If the loss is no number.
+    /// If the loss is not finite.
     pub fn gradient_on(
         &self,
         participant: usize,
@@ -193,7 +193,7 @@ impl<'a> Federation<'a> {
     /// The loss of a participant on a part of its data.
     ///
     /// # Errors
-    /// If it is no number.
+    /// If it is not finite.
     pub fn loss(
         &self,
         participant: usize,
@@ -217,19 +217,19 @@ impl<'a> Federation<'a> {
         })
     }
 
-    /// Whose data a model carries that a participant has trained alone: a set of bits.
+    /// The provenance of a model that a participant has trained alone, as a set of bits.
     pub fn own(&self, participant: usize) -> Vec<u64> {
         let mut carried = vec![0; self.competing.competitors(participant).len()];
         bits::insert(&mut carried, participant);
         carried
     }
 
-    /// Goes on counting gradients from here.
+    /// Sets the count of gradients.
     pub fn count_from(&self, evaluations: u64) {
         self.evaluations.store(evaluations, Ordering::Relaxed);
     }
 
-    /// How many gradients have been taken.
+    /// The count of gradients.
     pub fn evaluations(&self) -> u64 {
         self.evaluations.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Learning together along a plan: who helps whom ([`estimate`]), how models are trained
-//! ([`train`]), and the guard that everything passes on its way ([`exchange`]).
+//! Federated learning along a plan: estimators of benefit ([`estimate`]), trainers ([`train`]), and the
+//! exchange with its guard ([`exchange`]). [`kinds`] is how registries list the first two.
 
 #![forbid(unsafe_code)]
 

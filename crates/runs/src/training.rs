@@ -20,7 +20,7 @@ use fedcompetitors_federate::{
     FederateError, Federation,
     estimate::Inputs,
     exchange::{self, Exchange, hex},
-    train::{Averaging, Kept, Trainer, TrainerKind, Training},
+    train::{Averaging, Best, Trainer, TrainerKind, Training},
 };
 
 /// Rounds after which figures are kept: not more of them than anybody looks at.
@@ -313,7 +313,7 @@ impl Session<'_> {
             .par_iter()
             .enumerate()
             .flat_map_iter(|(participant, one)| {
-                let parameters = ready.kept(training, participant).parameters;
+                let parameters = ready.best(training, participant).parameters;
                 parts.iter().map(move |&part| {
                     let value = one.learner.metric(part, parameters);
                     let (split, metric) = (part.name().into(), metric.into());
@@ -334,7 +334,7 @@ impl Session<'_> {
         let everyone = || (0..self.learners.len()).collect::<Vec<_>>();
         (0..self.learners.len())
             .map(|participant| {
-                let Kept { parameters, carried } = ready.kept(training, participant);
+                let Best { parameters, carried } = ready.best(training, participant);
                 let provenance = if ready.is_pooled { everyone() } else { ones(carried).collect() };
                 let mut parts =
                     if ready.is_pooled { Vec::new() } else { training.parts(participant) };
@@ -361,8 +361,8 @@ impl Session<'_> {
 }
 
 impl Ready<'_> {
-    fn kept<'b>(&self, training: &'b dyn Training, participant: usize) -> Kept<'b> {
-        training.kept(if self.is_pooled { 0 } else { participant })
+    fn best<'b>(&self, training: &'b dyn Training, participant: usize) -> Best<'b> {
+        training.best(if self.is_pooled { 0 } else { participant })
     }
 }
 

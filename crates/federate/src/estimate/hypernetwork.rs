@@ -1,8 +1,8 @@
-//! The paper's estimator: a hypernetwork that knows everybody's model for every preference,
-//! and for each participant the preference that its validation data likes best.
+//! The paper's estimator: a joint hypernetwork, which gives a model for every preference ray, and for each
+//! participant the ray with the lowest loss on its validation data.
 //!
-//! Everybody sees models that everybody has trained, competitors included: this is for
-//! simulations and trusted coordinators.
+//! All participants see models that all have trained, competitors included: it is for simulations and
+//! trusted coordinators.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, simplex, weighted_sum};
@@ -102,8 +102,8 @@ impl Estimator for JointHypernetwork {
         let mut searches: Vec<Search> = (0..federation.len())
             .map(|to| Search::new(federation, candidates(federation, to)))
             .collect();
-        // Rays are tuned in the second half of the training, one step now and then: what a
-        // network happens to believe at one moment does not decide.
+        // Rays are tuned in the second half of the training, a step every few steps, so that no
+        // single state of the network decides.
         let first = self.steps / 2;
         let due = |step: usize| (step - first) * self.ray_steps / (self.steps - first).max(1);
         self.train_and(federation, inputs.batch, |step, network, members| {
@@ -126,8 +126,7 @@ impl Estimator for JointHypernetwork {
 }
 
 impl JointHypernetwork {
-    /// Descends the ray-weighted sum of everybody's losses, for one random ray after the
-    /// other.
+    /// Trains on the ray-weighted sum of all losses, for one random ray after the other.
     ///
     /// # Errors
     /// If training diverges.
@@ -139,7 +138,7 @@ impl JointHypernetwork {
         self.train_and(federation, batch, |_, _, _| Ok(()))
     }
 
-    /// The same with something to do after each step.
+    /// Trains, and calls `after` after each step.
     fn train_and(
         &self,
         federation: &Federation<'_>,

@@ -1,8 +1,8 @@
-//! Benefit as it is: what a participant's validation loss gains from training together
-//! with one other. Slow, and a yardstick for the other estimators.
+//! Measured benefits: by how much a participant's validation loss falls when it trains together with one
+//! other. Slow; a reference for the other estimators.
 //!
-//! The coordinator is trusted with everybody's data. What it has trained on a participant's
-//! and another one's it hands to that participant, so the guard sees each pair.
+//! The coordinator is trusted with all data. It delivers the model of each pair to the participant, so
+//! the guard sees each pair.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Optimizer, Part, Rule, weighted_sum};
@@ -14,7 +14,7 @@ use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange},
     kinds::{BadSettings, Key, Settings, in_range},
-    train::{Batches, Keeper, LOOK, weights_by_samples},
+    train::{Batches, EarlyStopping, VALIDATE_EVERY, weights_by_samples},
 };
 
 pub static KIND: EstimatorKind = EstimatorKind::new::<Measured>(
@@ -79,7 +79,7 @@ impl Estimator for Measured {
                 others
                     .map(|from| {
                         let together = self.train(federation, &[to, from], inputs.batch)?;
-                        let model = &together.kept().parameters[..shared];
+                        let model = &together.best().parameters[..shared];
                         let made_of = [data[to].clone(), data[from].clone()];
                         exchange.deliver(to, Content::Model, model, &made_of)?;
                         Ok((from, ((alone - together.least()) / alone).max(0.0)))
@@ -92,20 +92,20 @@ impl Estimator for Measured {
 }
 
 impl Measured {
-    /// What the first one's validation data likes best, training on the data of all.
+    /// Trains on the data of all members; the validation data is that of the first.
     fn train(
         &self,
         federation: &Federation<'_>,
         members: &[usize],
         batch: Option<usize>,
-    ) -> Result<Keeper, FederateError> {
+    ) -> Result<EarlyStopping, FederateError> {
         let shared = federation.shared();
         let parts = weights_by_samples(federation, members);
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
         let batches = members.iter().map(|&member| Batches::new(federation, member, batch));
         let mut batches: Vec<Batches> = batches.collect();
         let mut optimizer = Optimizer::new(self.rule, models[0].len());
-        let mut keeper = Keeper::new(members[0], &models[0]);
+        let mut early_stopping = EarlyStopping::new(members[0], &models[0]);
         for step in 1..=self.steps {
             let common = models[0][..shared].to_vec();
             let mut gradients = Vec::with_capacity(members.len());
@@ -119,13 +119,13 @@ impl Measured {
             let parts =
                 gradients.iter().zip(&parts).map(|(one, &part)| (&one[..shared], part as f32));
             let mut step_along = weighted_sum(&parts.collect::<Vec<_>>());
-            // The head is the first one's own.
+            // The head is that of the first member.
             step_along.extend_from_slice(&gradients[0][shared..]);
             optimizer.step(&mut models[0], &step_along);
-            if step % LOOK == 0 || step == self.steps {
-                keeper.offer(federation, &models[0], &[])?;
+            if step % VALIDATE_EVERY == 0 || step == self.steps {
+                early_stopping.evaluate(federation, &models[0], &[])?;
             }
         }
-        Ok(keeper)
+        Ok(early_stopping)
     }
 }

@@ -1,10 +1,10 @@
-//! The mixture estimator: everybody trains alone for a while; then for each participant
-//! the mixture of its own and the others' models is sought that its validation data likes
-//! best. The weights of that mixture are the benefits.
+//! The mixture estimator: each participant trains alone for some steps; then the coordinator searches for
+//! the mixture of its model with the others' that has the lowest loss on its validation data. The weights
+//! of that mixture are the benefits.
 //!
-//! Only participants who don't compete touch, over one hop, and the models are thrown
-//! away: the participant sees mixtures, the coordinator its validation loss and gradient. All
-//! of that goes through the exchange.
+//! Only participants that do not compete receive anything of each other, over one hop, and the models
+//! are discarded: the participant sees mixtures, the coordinator its validation loss and gradient. All of
+//! that goes through the exchange.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, weighted_sum};
@@ -106,17 +106,16 @@ impl Estimator for Mixture {
     }
 }
 
-/// A participant that looks for its mixture.
+/// A participant in the search for its mixture.
 struct Seeker {
     search: Search,
-    /// The mixture, with its own head behind it.
+    /// The mixture, with the own head.
     headed: Headed,
     batches: Batches,
 }
 
 impl Mixture {
-    /// What everybody has trained alone: the shared parameters go to the coordinator, the head
-    /// stays at home.
+    /// Trains every participant alone; the shared parameters go to the coordinator, the heads do not.
     fn probes(
         &self,
         federation: &Federation<'_>,
@@ -138,7 +137,7 @@ impl Mixture {
         Ok((probes, seekers))
     }
 
-    /// A participant with a model that it has trained alone.
+    /// Trains one participant alone.
     fn probe(
         &self,
         federation: &Federation<'_>,
@@ -156,9 +155,9 @@ impl Mixture {
         Ok(Seeker { search, headed, batches })
     }
 
-    /// One step on everybody's weights: each is shown its mixture, and answers with how its
-    /// validation loss would change. Steps multiply, from the sample counts on, so that equals
-    /// stay equal.
+    /// One step on all weights: each participant receives its mixture and answers with the gradient of
+    /// its validation loss. Steps are multiplicative and start at the sample counts, so that equal
+    /// helpers keep equal weights.
     fn step(
         &self,
         federation: &Federation<'_>,
@@ -196,7 +195,7 @@ impl Mixture {
         Ok(())
     }
 
-    /// The weights that were found, where they are worth something.
+    /// The weights that reach the threshold; the others are 0.
     fn benefits(&self, search: &Search) -> Vec<(usize, f64)> {
         let helps =
             |weight: f32, prior: f32| f64::from(weight) >= self.threshold * f64::from(prior);
@@ -211,8 +210,7 @@ impl Mixture {
 }
 
 impl Seeker {
-    /// The validation loss of its mixture, whose gradient is then there, once the head has had
-    /// its steps.
+    /// Trains the head, then computes the validation loss of the mixture and its gradient.
     fn answer(
         &mut self,
         federation: &Federation<'_>,

@@ -89,14 +89,14 @@ fn flow(statement: &str, pairs: Vec<(usize, usize)>) -> Flow {
     Flow { source: FlowSource::Estimator, statement: statement.into(), pairs }
 }
 
-/// A participant and those who don't compete with it: itself first, the others in order.
+/// A participant and those that do not compete with it: itself first, the others in order.
 fn candidates(federation: &Federation<'_>, to: usize) -> Vec<usize> {
     let others = (0..federation.len())
         .filter(|&from| from != to && !federation.competing().competes(from, to));
     [to].into_iter().chain(others).collect()
 }
 
-/// Everybody entrusts the coordinator with its data, for estimators that train together.
+/// All participants entrust the coordinator with their data, for estimators that train on it.
 fn entrust_all(federation: &Federation<'_>, exchange: &mut Exchange<'_>) -> Vec<Parcel> {
     exchange.begin(1);
     (0..federation.len()).map(|participant| exchange.entrust(participant)).collect()
@@ -105,8 +105,8 @@ fn entrust_all(federation: &Federation<'_>, exchange: &mut Exchange<'_>) -> Vec<
 /// The rate of the steps on weights.
 const RATE: f32 = 0.2;
 
-/// A search for the weights of a participant and its candidates that its validation data
-/// likes best, from the share of each one's samples on.
+/// A search for the weights of a participant and its candidates with the lowest validation loss. It starts
+/// at their shares of the samples.
 struct Search {
     members: Vec<usize>,
     prior: Vec<f32>,
@@ -120,31 +120,31 @@ impl Search {
         Self { members, weights: prior.clone(), prior }
     }
 
-    /// One step towards a smaller logarithm of the loss: in that, a slope means the same for
-    /// every task, whatever its targets are measured in.
+    /// One step down the logarithm of the loss, in which a slope means the same for every task, whatever
+    /// the unit of its targets.
     ///
-    /// `pull` says how strongly weights are drawn to the prior, the sample counts. Validation
-    /// data is a small sample: without it, chance would choose one of several equal helpers
-    /// and throw the others away.
+    /// `pull` is how strongly weights are drawn to the prior, the sample counts. Validation data is a
+    /// small sample: without the pull, chance would choose one of several equal helpers and drop the
+    /// others.
     fn step(&mut self, loss: f64, mut slopes: Vec<f32>, pull: f32) {
         let loss = (loss as f32).max(f32::MIN_POSITIVE);
         slopes.iter_mut().for_each(|slope| *slope /= loss);
         simplex::mirror_step(&mut self.weights, &slopes, RATE, &self.prior, pull);
     }
 
-    /// All weights together: 1, or no number if a slope was none.
+    /// The sum of the weights: 1, or NaN if a slope was NaN.
     fn sum(&self) -> f64 {
         self.weights.iter().copied().map(f64::from).sum()
     }
 
-    /// Who has which weight.
+    /// Each member with its weight.
     fn weights(&self) -> impl Iterator<Item = (usize, f32)> {
         self.members.iter().copied().zip(self.weights.iter().copied())
     }
 }
 
-/// The graph of these benefits, given for each participant as (helper, value); what is 0 or
-/// below the threshold is none.
+/// The graph of these benefits, given for each participant as (helper, value); values of 0 or below the
+/// threshold are dropped.
 fn graph(
     federation: &Federation<'_>,
     columns: &[Vec<(usize, f64)>],

@@ -1,14 +1,14 @@
 //! What `averaging`, `proximal` and `scaffold` have in common: models are averaged inside groups.
 //!
-//! The groups are the strongly connected components of the usage graph; whoever is alone
-//! in its group trains alone, so on a graph without edges this is Local.
+//! The groups are the strongly connected components of the usage graph; a group of one trains alone,
+//! so on a graph without edges this is Local.
 
 use fedcompetitors_graphs::{Reachability, UsageGraph};
 use fedcompetitors_learn::{kernels, weighted_sum};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, Training,
+    Best, Effort, Training,
     local::{Local, each},
     mixture,
     pace::Pace,
@@ -99,7 +99,7 @@ struct Group {
     /// The common model, and the common control variate.
     common: Vec<f32>,
     control: Vec<f32>,
-    /// What they were made of.
+    /// The messages that they were made of.
     models: Vec<Parcel>,
     controls: Vec<Parcel>,
 }
@@ -109,7 +109,7 @@ impl Group {
         self.members.len() == 1
     }
 
-    /// Gives a member what is common.
+    /// Delivers the common model and control variate to a member.
     fn hand_out(
         &self,
         member: &mut Member,
@@ -118,7 +118,7 @@ impl Group {
     ) -> Result<(), FederateError> {
         let Member { local, is_behind, .. } = member;
         let to = local.participant;
-        // What nobody has sent anything for everybody knows from the start: it does not move.
+        // Before anything was sent the common model is the start, which all have.
         if !self.models.is_empty() {
             let carried = exchange.deliver(to, Content::Model, &self.common, &self.models)?;
             local.receive(&carried);
@@ -137,18 +137,18 @@ impl Group {
 #[derive(Serialize, Deserialize)]
 struct Member {
     local: Local,
-    /// Its part in the mean.
+    /// Its weight in the mean.
     weight: f32,
-    /// Was it away when the last common model was handed out?
+    /// Whether it was missing when the last common model was delivered.
     is_behind: bool,
     /// The sum of this round's gradients, and its control variate.
     gradients: Vec<f32>,
     control: Vec<f32>,
-    /// As what the coordinator has got its control variate.
+    /// The message with which the coordinator received its control variate.
     sent_control: Option<Parcel>,
 }
 
-/// A training on its way.
+/// A training in progress.
 #[derive(Serialize, Deserialize)]
 struct Rounds {
     correction: Correction,
@@ -191,11 +191,11 @@ impl Training for Rounds {
         each(&mut turns, |(group, member)| member.round(federation, correction, group, steps))?;
         self.average(federation, exchange, &there, steps)?;
         let in_the_end = self.pace.count(steps);
-        each(&mut self.members, |member| member.local.look(federation, in_the_end))
+        each(&mut self.members, |member| member.local.validate(federation, in_the_end))
     }
 
-    fn kept(&self, participant: usize) -> Kept<'_> {
-        self.members[participant].local.keeper.kept()
+    fn best(&self, participant: usize) -> Best<'_> {
+        self.members[participant].local.early_stopping.best()
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {

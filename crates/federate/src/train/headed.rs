@@ -1,4 +1,4 @@
-//! A participant under a hypernetwork: what the network makes is shared, the head is its own.
+//! A participant of a hypernetwork: the parameters that the network makes are shared, the head is its own.
 
 use fedcompetitors_learn::{Batch, Optimizer, Part, Rule};
 use serde::{Deserialize, Serialize};

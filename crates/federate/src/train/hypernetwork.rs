@@ -4,7 +4,7 @@
 //! A collaborator evaluates gradients at a model that carries the participant's other
 //! collaborators, so information also flows between those, who may compete. This is for
 //! simulations and for coordinators who compute on data they are trusted with;
-//! [`Mixing`](super::Mixing) is for everybody else.
+//! [`Mixing`](super::Mixing) is for all others.
 
 use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, UsageGraph,
@@ -16,7 +16,7 @@ use fedcompetitors_record::{Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Keeper, Kept, LOOK, Trainer, TrainerKind, Training,
+    Best, EarlyStopping, Effort, Trainer, TrainerKind, Training, VALIDATE_EVERY,
     headed::Headed,
     is_clearly_less,
     local::{Batches, each, without_decay},
@@ -99,7 +99,7 @@ impl Hypernetworks {
     }
 }
 
-/// How much of the parameters depends on the ray to begin with.
+/// How much of the parameters depends on the ray at the start.
 pub(crate) const VARIATION: f32 = 0.1;
 
 impl Trainer for Hypernetworks {
@@ -159,7 +159,7 @@ fn joined(competing: &CompetingGraph, usage: &UsageGraph) -> Vec<(usize, usize)>
         .collect()
 }
 
-/// A training on its way: a round is from one look to the next.
+/// A training in progress: a round is from one validation to the next.
 #[derive(Serialize, Deserialize)]
 struct Rounds {
     /// Steps of a trial, and in all.
@@ -179,18 +179,18 @@ struct Owner {
     alone: Option<Personal>,
     is_better_alone: bool,
     together: Personal,
-    /// Does anybody learn from it?
+    /// Whether another participant learns from it.
     is_used: bool,
     steps: usize,
 }
 
 impl Training for Rounds {
     fn rounds(&self) -> usize {
-        self.evaluations.div_ceil(LOOK)
+        self.evaluations.div_ceil(VALIDATE_EVERY)
     }
 
     fn done(&self) -> usize {
-        self.done.div_ceil(LOOK)
+        self.done.div_ceil(VALIDATE_EVERY)
     }
 
     fn round(
@@ -206,7 +206,7 @@ impl Training for Rounds {
                 self.entrusted[participant] = Some(exchange.entrust(participant));
             }
         }
-        let steps = LOOK.min(self.evaluations - self.done);
+        let steps = VALIDATE_EVERY.min(self.evaluations - self.done);
         let (trial, evaluations) = (self.trial, self.evaluations);
         each(&mut self.owners, |owner| {
             if there.binary_search(&owner.together.owner()).is_err() {
@@ -216,16 +216,16 @@ impl Training for Rounds {
         })?;
         self.done += steps;
         if self.done >= self.evaluations {
-            // Whoever missed a round is not at its last step yet.
+            // A participant that missed a round has not made its last step yet.
             each(&mut self.owners, |owner| {
                 let is_there = there.binary_search(&owner.together.owner()).is_ok();
-                if is_there { owner.look(federation) } else { Ok(()) }
+                if is_there { owner.validate(federation) } else { Ok(()) }
             })?;
         }
         for &to in &there {
             let owner = &self.owners[to];
             if owner.has_others() {
-                let kept = owner.best().keeper.kept();
+                let kept = owner.best().early_stopping.best();
                 let parcels = ones(kept.carried).filter_map(|from| self.entrusted[from].clone());
                 let parcels: Vec<Parcel> = parcels.collect();
                 exchange.deliver(to, Content::Model, kept.parameters, &parcels)?;
@@ -234,8 +234,8 @@ impl Training for Rounds {
         Ok(())
     }
 
-    fn kept(&self, participant: usize) -> Kept<'_> {
-        self.owners[participant].best().keeper.kept()
+    fn best(&self, participant: usize) -> Best<'_> {
+        self.owners[participant].best().early_stopping.best()
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
@@ -265,29 +265,33 @@ impl Owner {
         let (steps, is_last) = (self.steps, self.steps == evaluations);
         match &mut self.alone {
             Some(alone) if steps <= trial || self.is_better_alone => {
-                alone.step_and_look(federation, there, is_last || steps == trial)
+                alone.step_and_validate(federation, there, is_last || steps == trial)
             }
             Some(alone) if steps == 2 * trial => {
-                self.together.step_and_look(federation, there, true)?;
-                self.is_better_alone =
-                    is_clearly_less(alone.keeper.loss(), self.together.keeper.loss());
+                self.together.step_and_validate(federation, there, true)?;
+                self.is_better_alone = is_clearly_less(
+                    alone.early_stopping.loss(),
+                    self.together.early_stopping.loss(),
+                );
                 Ok(())
             }
-            _ => self.together.step_and_look(federation, there, is_last),
+            _ => self.together.step_and_validate(federation, there, is_last),
         }
     }
 
-    /// Looks at whatever was not looked at yet.
-    fn look(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+    /// Validates the networks that made steps since their last validation.
+    fn validate(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
         let all = self.alone.iter_mut().chain([&mut self.together]);
-        all.filter(|personal| personal.unlooked > 0)
-            .try_for_each(|personal| personal.look(federation))
+        all.filter(|personal| personal.since_validation > 0)
+            .try_for_each(|personal| personal.validate(federation))
     }
 
-    /// What its validation data likes best.
+    /// The network with the lower validation loss.
     fn best(&self) -> &Personal {
         match &self.alone {
-            Some(alone) if alone.keeper.loss() < self.together.keeper.loss() => alone,
+            Some(alone) if alone.early_stopping.loss() < self.together.early_stopping.loss() => {
+                alone
+            }
             _ => &self.together,
         }
     }
@@ -303,13 +307,13 @@ struct Personal {
     ray: Vec<f32>,
     network: Hypernetwork,
     decay: f32,
-    keeper: Keeper,
-    /// Whose data the network has seen.
+    early_stopping: EarlyStopping,
+    /// The participants whose data the network has seen, as a set of bits.
     carried: Vec<u64>,
     stream: Stream,
     steps: usize,
-    /// Steps since its validation data last looked.
-    unlooked: usize,
+    /// Steps since the last validation.
+    since_validation: usize,
 }
 
 impl Personal {
@@ -332,14 +336,14 @@ impl Personal {
             settings: *settings,
             batches: batches.collect(),
             ray: settings.start(weights_by_samples(federation, members)),
-            keeper: Keeper::new(owner, &headed[0].model),
+            early_stopping: EarlyStopping::new(owner, &headed[0].model),
             carried: federation.own(owner),
             members: headed,
             network,
             decay,
             stream,
             steps: 0,
-            unlooked: 0,
+            since_validation: 0,
         }
     }
 
@@ -347,8 +351,8 @@ impl Personal {
         self.members[0].participant
     }
 
-    /// A step, and a look now and then, or if this is the last step for now.
-    fn step_and_look(
+    /// A step, with a validation every [`VALIDATE_EVERY`] steps and after the last one.
+    fn step_and_validate(
         &mut self,
         federation: &Federation<'_>,
         there: &[usize],
@@ -356,18 +360,22 @@ impl Personal {
     ) -> Result<(), FederateError> {
         self.step(federation, there)?;
         self.steps += 1;
-        self.unlooked += 1;
-        if self.steps.is_multiple_of(LOOK) || is_last { self.look(federation) } else { Ok(()) }
+        self.since_validation += 1;
+        if self.steps.is_multiple_of(VALIDATE_EVERY) || is_last {
+            self.validate(federation)
+        } else {
+            Ok(())
+        }
     }
 
-    fn look(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        self.unlooked = 0;
+    fn validate(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
+        self.since_validation = 0;
         let owner = &mut self.members[0];
         self.network.make(&self.ray, &mut owner.model[..federation.shared()]);
-        self.keeper.offer(federation, &owner.model, &self.carried)
+        self.early_stopping.evaluate(federation, &owner.model, &self.carried)
     }
 
-    /// A step on the ray now and then, on the weights else.
+    /// A step on the ray every `ray_every` steps, otherwise on the weights.
     fn step(&mut self, federation: &Federation<'_>, there: &[usize]) -> Result<(), FederateError> {
         let shared = federation.shared();
         let Self { settings, members, ray, network, decay, .. } = self;

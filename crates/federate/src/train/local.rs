@@ -5,22 +5,23 @@ use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, shuffle};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Effort, Keeper, LOOK};
+use super::{EarlyStopping, Effort, VALIDATE_EVERY};
 use crate::{FederateError, Federation};
 
-/// What a participant has while it trains.
+/// The state of a participant in training.
 #[derive(Serialize, Deserialize)]
 pub struct Local {
     pub participant: usize,
     pub parameters: Vec<f32>,
-    /// Whose data they carry: its own, and what came with what it was handed.
+    /// The participants whose data they carry, as a set of bits: itself, and those of what was
+    /// delivered to it.
     pub carried: Vec<u64>,
-    pub keeper: Keeper,
+    pub early_stopping: EarlyStopping,
     optimizer: Optimizer,
     decay: f32,
     batches: Batches,
-    /// Steps since its validation data last looked.
-    unlooked: usize,
+    /// Steps since the last validation.
+    since_validation: usize,
     #[serde(skip)]
     pub gradient: Vec<f32>,
 }
@@ -31,19 +32,19 @@ impl Local {
         let (rule, decay) = without_decay(effort.rule);
         Self {
             participant,
-            keeper: Keeper::new(participant, &parameters),
+            early_stopping: EarlyStopping::new(participant, &parameters),
             optimizer: Optimizer::new(rule, parameters.len()),
             decay,
             batches: Batches::new(federation, participant, effort.batch),
-            unlooked: 0,
+            since_validation: 0,
             gradient: Vec::new(),
             carried: federation.own(participant),
             parameters,
         }
     }
 
-    /// One step along the gradient of the training loss, the decay's included, after
-    /// `correct` has had its way with it (given also where the model stands).
+    /// One step along the gradient of the training loss, decay included, after `correct` has changed
+    /// it, given the parameters.
     pub fn step(
         &mut self,
         federation: &Federation<'_>,
@@ -56,8 +57,8 @@ impl Local {
         Ok(())
     }
 
-    /// The gradient of the training loss where the model stands, the decay's included, on the
-    /// next batch.
+    /// Computes the gradient of the training loss at the parameters, decay included, on the next
+    /// batch.
     pub fn descend(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
         let Self { participant, parameters, decay, batches, gradient, .. } = self;
         gradient.resize(parameters.len(), 0.0);
@@ -72,34 +73,33 @@ impl Local {
         Ok(())
     }
 
-    /// One step along that gradient, as it is by now.
+    /// One step along the gradient, as it is now.
     pub fn follow(&mut self) {
         self.optimizer.step(&mut self.parameters, &self.gradient);
-        self.unlooked += 1;
+        self.since_validation += 1;
     }
 
-    /// Lets its validation data look at the model as it is, if it is time: after some steps,
-    /// and in the end at whatever it has not seen. That is its own affair, so it also looks
-    /// while it is out of reach.
-    pub fn look(
+    /// Validates the model every [`VALIDATE_EVERY`] steps, and in the end once more if steps were made
+    /// since. A missing participant validates too: that needs no exchange.
+    pub fn validate(
         &mut self,
         federation: &Federation<'_>,
         in_the_end: bool,
     ) -> Result<(), FederateError> {
-        if self.unlooked < LOOK && !(in_the_end && self.unlooked > 0) {
+        if self.since_validation < VALIDATE_EVERY && !(in_the_end && self.since_validation > 0) {
             return Ok(());
         }
-        self.unlooked = 0;
-        self.keeper.offer(federation, &self.parameters, &self.carried)
+        self.since_validation = 0;
+        self.early_stopping.evaluate(federation, &self.parameters, &self.carried)
     }
 
-    /// Notes what came with something that it was handed.
+    /// Adds the provenance of a delivery.
     pub fn receive(&mut self, carried: &[u64]) {
         bits::union(&mut self.carried, carried);
     }
 }
 
-/// Works on all of them in parallel. If several fail, the first in order is heard of.
+/// Works on all items in parallel. If several fail, the error is that of the first in order.
 pub fn each<'a, T: Send + 'a>(
     items: impl IntoParallelIterator<Item = &'a mut T>,
     work: impl Fn(&mut T) -> Result<(), FederateError> + Send + Sync,
@@ -108,11 +108,11 @@ pub fn each<'a, T: Send + 'a>(
     results.into_iter().collect()
 }
 
-/// The training samples of a participant in batches, in a new order each time all have had
-/// their turn. What is left behind the last whole batch waits for another order.
+/// The training samples of a participant in batches, shuffled again for each pass. Samples that do not
+/// fill a last batch are left out of the pass.
 #[derive(Serialize, Deserialize)]
 pub struct Batches {
-    /// Nothing if all samples are one batch.
+    /// Empty if all samples are one batch.
     rows: Vec<u32>,
     size: usize,
     done: usize,
@@ -126,7 +126,7 @@ impl Batches {
         let size = size.map_or(samples, |size| size.clamp(1, samples.max(1)));
         let rows = if size < samples { (0..samples as u32).collect() } else { Vec::new() };
         let stream = federation.stream("batches", participant);
-        // The first batch finds that nothing is left, and shuffles.
+        // With nothing left, the first batch shuffles.
         Self { done: rows.len(), rows, size, stream }
     }
 
@@ -143,8 +143,8 @@ impl Batches {
     }
 }
 
-/// The rule and, apart from it, its decay: as part of the loss it means the same to every
-/// trainer.
+/// The optimizer settings and, apart from them, the decay: as part of the loss it means the same to
+/// every trainer.
 pub fn without_decay(rule: Rule) -> (Rule, f32) {
     match rule {
         Rule::Sgd { rate, momentum, decay } => (Rule::Sgd { rate, momentum, decay: 0.0 }, decay),

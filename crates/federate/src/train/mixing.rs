@@ -1,5 +1,5 @@
-//! Everybody trains a model of its own; the coordinator mixes into it the models of its
-//! collaborators. Information flows along usage edges and nowhere else.
+//! Each participant trains a model of its own; the coordinator mixes the models of its collaborators
+//! into it. Information flows along usage edges and nowhere else.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
 use fedcompetitors_learn::{Part, kernels};
@@ -7,7 +7,7 @@ use fedcompetitors_record::{Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effort, Kept, Trainer, TrainerKind, Training,
+    Best, Effort, Trainer, TrainerKind, Training,
     local::{Local, each},
     mixture,
     pace::Pace,
@@ -117,7 +117,7 @@ impl Settings for Mixing {
 }
 
 impl Mixing {
-    /// For a participant itself and its collaborators: who, and which part.
+    /// The weights in the mixtures of a participant: its own first, then those of its collaborators.
     fn parts(
         &self,
         federation: &Federation<'_>,
@@ -140,7 +140,7 @@ impl Mixing {
         };
         if let Some(own) = self.own_part {
             let others: f64 = parts[1..].iter().map(|part| part.1).sum();
-            // Whoever has no collaborators is its own mixture.
+            // Without collaborators the own model is the mixture.
             if others > 0.0 {
                 parts[1..].iter_mut().for_each(|part| part.1 *= (1.0 - own) / others);
                 parts[0].1 = own;
@@ -197,7 +197,7 @@ impl Trainer for Mixing {
     }
 }
 
-/// A training on its way.
+/// A training in progress.
 #[derive(Serialize, Deserialize)]
 struct Rounds {
     pace: Pace,
@@ -208,24 +208,24 @@ struct Rounds {
     mixers: Vec<Mixer>,
 }
 
-/// What a participant has while it trains.
+/// The state of a participant in training.
 #[derive(Serialize, Deserialize)]
 struct Mixer {
     local: Local,
-    /// Itself and its collaborators: who, and which part.
+    /// Itself and its collaborators, with their weights.
     parts: Vec<(usize, f32)>,
-    /// Does anybody learn from it?
+    /// Whether another participant learns from it.
     is_used: bool,
     /// The shared parameters at the beginning of the round.
     start: Vec<f32>,
-    /// The mean of its gradients in the last round, and what is added to those of this one
-    /// to make them more like the mixture's.
+    /// The mean of its gradients in the last round, and what is added to its gradients in this one:
+    /// the mixed mean less its own.
     last: Vec<f32>,
     added: Vec<f32>,
-    /// The mixture of this round, until it is taken or left.
+    /// The mixture of this round, until it is accepted or rejected.
     #[serde(skip)]
     got: Option<Vec<f32>>,
-    /// Did it take the last one, or any?
+    /// Whether it accepted the last mixture, or any.
     has_taken: bool,
     has_ever_taken: bool,
 }
@@ -255,11 +255,11 @@ impl Training for Rounds {
             self.mix(federation, exchange, &there)?;
         }
         let in_the_end = self.pace.count(steps);
-        each(&mut self.mixers, |mixer| mixer.local.look(federation, in_the_end))
+        each(&mut self.mixers, |mixer| mixer.local.validate(federation, in_the_end))
     }
 
-    fn kept(&self, participant: usize) -> Kept<'_> {
-        self.mixers[participant].local.keeper.kept()
+    fn best(&self, participant: usize) -> Best<'_> {
+        self.mixers[participant].local.early_stopping.best()
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
@@ -273,7 +273,7 @@ impl Training for Rounds {
 }
 
 impl Rounds {
-    /// Works on those who are there.
+    /// Works on the participants that are present.
     fn each_of(
         &mut self,
         there: &[bool],
@@ -287,7 +287,7 @@ impl Rounds {
         )
     }
 
-    /// One step of everybody who is there along the mixture of gradients.
+    /// One step of each present participant along the mixture of gradients.
     fn step(
         &mut self,
         federation: &Federation<'_>,
@@ -312,7 +312,7 @@ impl Rounds {
         })
     }
 
-    /// Everybody who is there gets the mixture of what its parts have sent.
+    /// Delivers to each present participant the mixture of what its collaborators have sent.
     fn mix(
         &mut self,
         federation: &Federation<'_>,
@@ -338,7 +338,7 @@ impl Rounds {
             let gradients = |mixer: &Mixer| (mixer.last.clone(), Vec::new());
             let sent = self.collect(exchange, there, content, gradients);
             for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
-                // Whoever gets nothing follows its own gradient.
+                // Without a mixture it follows its own gradient.
                 mixer.added.fill(0.0);
                 let mixture = mixer.get(exchange, content, &sent)?;
                 if let Some(mixture) = mixture.filter(|_| mixer.has_taken) {
@@ -350,7 +350,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// What those send who are there and who either learn or are learned from.
+    /// Collects from the present participants that learn from others or that others learn from.
     fn collect(
         &self,
         exchange: &mut Exchange<'_>,
@@ -385,7 +385,7 @@ impl Mixer {
         Ok(())
     }
 
-    /// What others get of its last round, and what that would be if it had done nothing.
+    /// What it sends of its last round, and what that would be without any step.
     fn gives(&self, mixed: Mixed) -> (Vec<f32>, Vec<f32>) {
         let mut given = self.local.parameters[..self.start.len()].to_vec();
         if mixed == Mixed::Models {
@@ -395,13 +395,12 @@ impl Mixer {
         (given, Vec::new())
     }
 
-    /// Is there nobody it learns from?
+    /// Whether it learns from nobody.
     fn is_alone(&self) -> bool {
         self.parts.len() == 1
     }
 
-    /// The mixture for it. Nothing if there is nobody to learn from, or if what it has sent
-    /// itself was refused.
+    /// The mixture for it; none if it learns from nobody, or if its own message was refused.
     fn get(
         &mut self,
         exchange: &mut Exchange<'_>,
@@ -424,8 +423,7 @@ impl Mixer {
         Ok(Some(mixture))
     }
 
-    /// Goes to where a mixture says, unless its validation data is against it; says whether it
-    /// went.
+    /// Moves to a mixture, unless its validation loss is higher there; returns whether it moved.
     fn take(
         &mut self,
         federation: &Federation<'_>,
@@ -442,8 +440,7 @@ impl Mixer {
         }
         kernels::add_scaled(&mut there[..shared], server_rate, mixture);
         if checked {
-            // Between equals chance decides, which does no harm. With a margin, what was slightly
-            // worse came in round after round.
+            // No margin: with one, slightly worse mixtures were accepted round after round.
             let learner = federation.learner(self.local.participant);
             let own = learner.loss(Part::Validation, &self.local.parameters);
             let is_as_good = learner.loss(Part::Validation, &there) <= own;

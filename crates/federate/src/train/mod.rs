@@ -6,9 +6,9 @@
 
 mod average;
 mod averaging;
+mod early_stopping;
 mod headed;
 mod hypernetwork;
-mod keeper;
 mod local;
 mod mixing;
 mod pace;
@@ -29,10 +29,10 @@ use crate::{
 };
 
 pub use averaging::Averaging;
+pub(crate) use early_stopping::EarlyStopping;
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::VARIATION;
-pub(crate) use keeper::Keeper;
 pub(crate) use local::{Batches, each};
 pub use mixing::{Mixed, Mixing, Weights};
 pub use proximal::Proximal;
@@ -69,10 +69,10 @@ pub struct Effort {
     pub evaluations: usize,
     /// Steps between two exchanges.
     pub local_steps: usize,
-    /// How parameters follow gradients. Its decay is taken as part of the loss, so that it
-    /// means the same to every trainer.
+    /// The optimizer settings. The decay is part of the loss, so that it means the same to every
+    /// trainer.
     pub rule: Rule,
-    /// Samples for each gradient; all of them if there are not as many, or if it is not said.
+    /// Samples for each gradient; all if there are not as many, or if absent.
     pub batch: Option<usize>,
 }
 
@@ -83,8 +83,8 @@ pub trait Trainer: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// A training before its first round. `benefit` may decide how much of each helper is used,
-    /// `usage` decides of whom.
+    /// A training before its first round. `usage` says who learns from whom; the weights of helpers
+    /// may follow from `benefit`.
     fn begin(
         &self,
         federation: &Federation<'_>,
@@ -99,7 +99,7 @@ pub trait Trainer: Debug + Send + Sync {
     /// If it was not saved by a training of this kind.
     fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError>;
 
-    /// Trains to the end without a ledger and gives everybody's parameters.
+    /// Trains to the end without a ledger and returns the parameters of every participant.
     ///
     /// # Errors
     /// If training diverges, or if the guard stops it.
@@ -116,64 +116,65 @@ pub trait Trainer: Debug + Send + Sync {
             exchange.begin(training.done() + 1);
             training.round(federation, &mut exchange)?;
         }
-        let models = (0..federation.len()).map(|a| training.kept(a).parameters.to_vec());
+        let models = (0..federation.len()).map(|a| training.best(a).parameters.to_vec());
         Ok(models.collect())
     }
 }
 
-/// A training on its way, round by round.
+/// A training in progress, round by round.
 pub trait Training: Send + Sync {
-    /// How many rounds it takes.
+    /// The number of rounds.
     fn rounds(&self) -> usize;
 
-    /// How many of them are done.
+    /// The number of rounds that are done.
     fn done(&self) -> usize;
 
-    /// The next round, with those who are there; whatever moves goes through the exchange.
+    /// Trains the next round with the participants that are present; every transfer goes through the
+    /// exchange.
     ///
     /// # Errors
-    /// If training diverges, or if the guard fires.
+    /// If training diverges, or if the guard stops it.
     fn round(
         &mut self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError>;
 
-    /// What a participant's validation data has liked best so far.
-    fn kept(&self, participant: usize) -> Kept<'_>;
+    /// The best model of a participant so far, by its validation loss.
+    fn best(&self, participant: usize) -> Best<'_>;
 
-    /// From whom a participant's model learns as things stand: itself and others, with the
-    /// part of each.
+    /// The participants that a participant's model learns from at present, itself included, with the
+    /// weight of each.
     fn parts(&self, participant: usize) -> Vec<(usize, f32)>;
 
-    /// Everything that is needed to go on, for [`Trainer::resume`].
+    /// The state, for [`Trainer::resume`].
     fn save(&self) -> Vec<u8>;
 }
 
-/// A participant's model.
+/// The best model of a participant so far.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept<'a> {
+pub struct Best<'a> {
     /// Its parameters.
     pub parameters: &'a [f32],
-    /// Whose data they carry, as a set of bits.
+    /// The participants whose data they carry, as a set of bits.
     pub carried: &'a [u64],
 }
 
-/// Steps after which a participant looks at its validation data.
-pub(crate) const LOOK: usize = 20;
+/// Steps between two validations.
+pub(crate) const VALIDATE_EVERY: usize = 20;
 
-/// How many steps of so many a trial takes: at most half, as the other half is what it is
-/// compared with.
+/// The steps of a trial, given their percentage and all steps: at most half, since the trial is
+/// compared with as many steps together.
 fn trial_steps(percent: usize, evaluations: usize) -> usize {
     evaluations * percent.min(50) / 100
 }
 
-/// Is a validation loss less by so much that it is hardly chance, and worth leaving for?
+/// Whether a validation loss is lower by more than chance explains.
 fn is_clearly_less(loss: f64, than: f64) -> bool {
     loss < than - CLEARLY * than.abs()
 }
 
-/// The part of a loss that makes a clear difference.
+/// The fraction of a loss that counts as a clear difference.
 const CLEARLY: f64 = 0.3;
 
 /// Weights in proportion to the numbers of training samples; they sum to 1.

@@ -1,4 +1,4 @@
-//! How a budget of steps is parted into rounds.
+//! How a budget of steps is split into rounds.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 pub struct Pace {
     local_steps: usize,
-    /// Steps in all, and those that were made.
+    /// All steps, and those that are done.
     steps: usize,
     done: usize,
 }
@@ -24,12 +24,12 @@ impl Pace {
         self.done.div_ceil(self.local_steps)
     }
 
-    /// How many steps the next round has.
+    /// The steps of the next round.
     pub fn next(&self) -> usize {
         self.local_steps.min(self.steps - self.done)
     }
 
-    /// Counts a round of so many steps; says whether it was the last.
+    /// Counts a round of these steps; returns whether it was the last.
     pub fn count(&mut self, steps: usize) -> bool {
         self.done += steps;
         self.done >= self.steps

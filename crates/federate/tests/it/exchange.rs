@@ -174,7 +174,7 @@ fn run(case: &Case, tried: &Tried, faults: &Faults, breaks: &[usize]) -> Ended {
         transfers.extend(moved);
         incidents.extend(wrong);
     }
-    let kept = |participant| training.kept(participant);
+    let kept = |participant| training.best(participant);
     Ended {
         models: (0..6).map(|a| kept(a).parameters.to_vec()).collect(),
         carried: (0..6).map(|a| ones(kept(a).carried).collect()).collect(),

@@ -1,35 +1,35 @@
-//! Keeps what a participant's own validation data likes.
+//! Early stopping: a participant's best model so far, by the loss on its own validation data.
 
 use fedcompetitors_learn::{Part, kernels};
 use serde::{Deserialize, Serialize};
 
-use super::Kept;
+use super::Best;
 use crate::{FederateError, Federation};
 
-/// How much of a mean the newest model makes up.
+/// The weight of the newest model in the running mean.
 const NEWEST: f32 = 0.5;
 
-/// By how much of a standard error a loss may lie above the least and still be as good.
+/// The fraction of a standard error by which a loss may exceed the least and still count as equal.
 const TOLERANCE: f64 = 0.5;
 
 /// The best model of a participant so far.
 ///
-/// Validation data may be few samples, and of many models on a bumpy way it would like one
-/// for no reason but chance. So running means of the models are looked at, and the last of
-/// those is kept whose loss can hardly be told from the least.
+/// Validation data may be a few samples, and of many models on a bumpy path it would prefer one by
+/// chance. So running means of the models are evaluated, and the last of those is kept whose loss
+/// can hardly be told from the least.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Keeper {
+pub struct EarlyStopping {
     participant: usize,
     mean: Vec<f32>,
     least: f64,
     loss: f64,
-    kept: Vec<f32>,
-    /// Whose data it carries.
+    best: Vec<f32>,
+    /// The participants whose data it carries, as a set of bits.
     carried: Vec<u64>,
 }
 
-impl Keeper {
-    /// Keeps what there is to begin with, until something is offered.
+impl EarlyStopping {
+    /// The start is the best model until another one is evaluated.
     pub fn new(participant: usize, start: &[f32]) -> Self {
         let none = f64::INFINITY;
         Self {
@@ -37,17 +37,17 @@ impl Keeper {
             mean: Vec::new(),
             least: none,
             loss: none,
-            kept: start.to_vec(),
+            best: start.to_vec(),
             carried: Vec::new(),
         }
     }
 
-    /// Keeps the mean that ends with these parameters, which carry these participants'
-    /// data, if nothing before was clearly better.
+    /// Evaluates the running mean that ends with these parameters, which carry these participants'
+    /// data, and keeps it unless an earlier one was clearly better.
     ///
     /// # Errors
-    /// If its loss is no number.
-    pub fn offer(
+    /// If its loss is not finite.
+    pub fn evaluate(
         &mut self,
         federation: &Federation<'_>,
         parameters: &[f32],
@@ -61,30 +61,30 @@ impl Keeper {
         }
         let loss = federation.loss(self.participant, Part::Validation, &self.mean)?;
         let samples = federation.learner(self.participant).samples(Part::Validation);
-        // A mean of so many losses is off by about this part of itself.
+        // The relative error of a mean of that many losses, roughly.
         let error = 1.0 / (samples.max(1) as f64).sqrt();
         self.least = self.least.min(loss);
         if loss <= self.least + TOLERANCE * error * self.least.abs() {
             self.loss = loss;
-            self.kept.clone_from(&self.mean);
-            // What models carry only grows, so the newest speaks for the whole mean.
+            self.best.clone_from(&self.mean);
+            // What models carry only grows, so the newest carries what the whole mean does.
             self.carried = carried.to_vec();
         }
         Ok(())
     }
 
-    /// The least validation loss on the way.
+    /// The least validation loss so far.
     pub fn least(&self) -> f64 {
         self.least
     }
 
-    /// The validation loss of what was kept.
+    /// The validation loss of the best model.
     pub fn loss(&self) -> f64 {
         self.loss
     }
 
-    /// What was kept.
-    pub fn kept(&self) -> Kept<'_> {
-        Kept { parameters: &self.kept, carried: &self.carried }
+    /// The best model.
+    pub fn best(&self) -> Best<'_> {
+        Best { parameters: &self.best, carried: &self.carried }
     }
 }
