@@ -63,20 +63,17 @@ pub fn run(python: &Path, whole: Whole, cifar10: Option<&Path>) -> Result<Vec<Ro
     println!("{:34} {:>12} {:>12} {:>8}", "", "ours", "PyTorch's", "faster");
 
     let synthetic = Synthetic::strong().learners(1, 20, 10)?;
-    let estimator = JointHypernetwork::default();
+    let adam = Rule::Adam { rate: 0.003, decay: 0.0 };
     let mut job = Job { rows: &mut rows, peer: &mut peer, what: "hypernetwork step, synthetic" };
     job.run(TURNS, &format!("synthetic {SYNTHETIC_STEPS}"), || {
-        pool.install(|| {
-            step(&synthetic, SYNTHETIC_STEPS, |all, steps| joint(estimator, all, steps))
-        })
+        pool.install(|| step(&synthetic, SYNTHETIC_STEPS, |all, steps| joint(adam, all, steps)))
     })?;
 
     let images = images()?;
     let rule = Rule::Sgd { rate: 0.01, momentum: 0.5, decay: 0.0 };
-    let estimator = JointHypernetwork { rule, ..estimator };
     job.what = "hypernetwork step, small images";
     job.run(TURNS, &format!("cnn {CNN_STEPS}"), || {
-        pool.install(|| step(&images, CNN_STEPS, |all, steps| joint(estimator, all, steps)))
+        pool.install(|| step(&images, CNN_STEPS, |all, steps| joint(rule, all, steps)))
     })?;
 
     if let Some((folder, learners)) = cifar10 {
@@ -123,12 +120,8 @@ fn step(
 }
 
 /// So many steps of the joint hypernetwork.
-fn joint(
-    estimator: JointHypernetwork,
-    federation: &Federation<'_>,
-    steps: usize,
-) -> Result<(), FederateError> {
-    JointHypernetwork { steps, ..estimator }.train(federation, None).map(drop)
+fn joint(rule: Rule, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
+    JointHypernetwork { steps, ..JointHypernetwork::default() }.train(federation, rule).map(drop)
 }
 
 /// So many steps of everybody alone: the groups of a usage graph without edges are of one.

@@ -59,7 +59,7 @@ const BEFORE_FIRST_SEED: u64 = 940;
 const RATES: [f32; 3] = [0.001, 0.003, 0.0003];
 
 /// That of the joint hypernetwork which estimates.
-const ESTIMATE_RATE: f32 = 0.0003;
+const ESTIMATE_RATE: f64 = 0.0003;
 
 /// How wide personal hypernetworks are. With the usual hundred, each of them has twelve million
 /// weights, which every step reads and writes with their running means; with sixteen a step takes
@@ -413,14 +413,14 @@ fn estimator(source: Source, evaluations: usize) -> Box<dyn Estimator> {
     let evaluations = evaluations.min(300);
     match source {
         Source::Hypernetwork => {
-            let rule = Rule::Adam { rate: ESTIMATE_RATE, decay: 0.0 };
+            let rate = ESTIMATE_RATE;
             let (steps, ray_steps) = (evaluations / 6, evaluations / 40);
-            Box::new(JointHypernetwork { steps, rule, ray_steps, ..Default::default() })
+            Box::new(JointHypernetwork { steps, rate, ray_steps, ..Default::default() })
         }
         Source::Mixture => {
-            let rule = Rule::Adam { rate: RATES[0], decay: 0.0 };
+            let rate = f64::from(RATES[0]);
             let (probe_steps, search_steps) = (evaluations / 10, evaluations / 40);
-            Box::new(Mixture { probe_steps, rule, search_steps, ..Default::default() })
+            Box::new(Mixture { probe_steps, rate, search_steps, ..Default::default() })
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn write(state: &impl Serialize) -> Vec<u8> {
 /// The state of these bytes.
 ///
 /// # Errors
-/// If they were not written by [`write`] for a state of this kind, and nothing else.
+/// If they were not written by [`write()`] for a state of this kind, and nothing else.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FederateError> {
     match postcard::take_from_bytes(bytes) {
         Ok((state, [])) => Ok(state),

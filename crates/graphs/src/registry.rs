@@ -19,6 +19,22 @@ pub trait Entry {
     fn help(&self) -> &'static str;
 }
 
+/// Gives a type its name and help: `entry!(Greedy, "greedy", "The paper's selection.");`
+#[macro_export]
+macro_rules! entry {
+    ($type:ty, $name:literal, $help:literal) => {
+        impl $crate::Entry for $type {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn help(&self) -> &'static str {
+                $help
+            }
+        }
+    };
+}
+
 /// A kind of entries, all of them listed.
 pub trait Registry: Entry + Sync + 'static {
     /// What an entry is called in messages, such as "policy".

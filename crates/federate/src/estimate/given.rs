@@ -2,32 +2,26 @@
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_record::Flow;
-use serde::{Deserialize, Serialize};
 
 use super::{Estimator, EstimatorKind, Inputs, flow};
 use crate::{
     FederateError, Federation,
     exchange::Exchange,
-    kinds::{Key, Settings},
+    kinds::{Settings, settings},
 };
 
 pub static KIND: EstimatorKind = EstimatorKind::new::<Given>("given", "The benefits of a file.");
 
-/// Settings of `given`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Given {
-    /// The file, relative to the federation file. Required where `given` is the estimator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+settings! {
+    /// Settings of `given`.
+    pub struct Given {
+        /// The benefits, header `from,to,benefit`, relative to the federation file. Required where
+        /// `given` is the estimator.
+        pub file: Option<String> = None,
+    }
 }
 
-impl Settings for Given {
-    const KEYS: &'static [Key] = &[Key {
-        name: "file",
-        help: "The benefits, header `from,to,benefit`, relative to the federation file.",
-    }];
-}
+impl Settings for Given {}
 
 impl Estimator for Given {
     fn flow(&self, _: &CompetingGraph) -> Flow {

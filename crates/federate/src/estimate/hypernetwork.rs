@@ -7,13 +7,12 @@
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, simplex, weighted_sum};
 use fedcompetitors_record::Flow;
-use serde::{Deserialize, Serialize};
 
 use super::{Estimator, EstimatorKind, Inputs, Search, candidates, entrust_all, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::Exchange,
-    kinds::{BadSettings, Key, Settings, in_range},
+    kinds::{BadSettings, Settings, in_range, settings},
     train::{Batches, Headed, VARIATION, each},
 };
 
@@ -22,59 +21,30 @@ pub static KIND: EstimatorKind = EstimatorKind::new::<JointHypernetwork>(
     "The paper's: the preference rays of one joint hypernetwork. It shows traces of all participants to all, so it is for simulations.",
 );
 
-/// Settings of `hypernetwork`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct JointHypernetwork {
-    /// The width of the hidden layers.
-    pub hidden: usize,
-    /// Steps, each on a random ray.
-    pub steps: usize,
-    /// The optimizer settings; a federation file cannot set them.
-    #[serde(skip)]
-    pub rule: Rule,
-    /// The parameter of the Dirichlet distribution of the rays.
-    pub concentration: f64,
-    /// Steps on each participant's own ray.
-    pub ray_steps: usize,
-    /// How strongly rays are drawn to the sample counts.
-    pub pull: f64,
-    /// Helpers whose entry of the ray is below this threshold are dropped.
-    pub threshold: f64,
-}
-
-impl Default for JointHypernetwork {
-    fn default() -> Self {
-        Self {
-            hidden: 100,
-            steps: 400,
-            rule: Rule::Adam { rate: 0.003, decay: 0.0 },
-            concentration: 0.2,
-            ray_steps: 50,
-            pull: 1.4,
-            threshold: 0.1,
-        }
+settings! {
+    /// Settings of `hypernetwork`.
+    pub struct JointHypernetwork {
+        /// Helpers whose entry of the preference ray is below this threshold are dropped.
+        pub threshold: f64 = 0.1,
+        /// Width of the hidden layers.
+        pub hidden: usize = 100,
+        /// Steps, each on a random ray.
+        pub steps: usize = 400,
+        /// Learning rate of Adam in those steps.
+        pub rate: f64 = 0.003,
+        /// The parameter of the Dirichlet distribution of the rays.
+        pub concentration: f64 = 0.2,
+        /// Steps on each participant's own ray.
+        pub ray_steps: usize = 50,
+        /// How strongly rays are drawn to the sample counts.
+        pub pull: f64 = 1.4,
     }
 }
 
 impl Settings for JointHypernetwork {
-    const KEYS: &'static [Key] = &[
-        Key {
-            name: "threshold",
-            help: "Helpers whose entry of the preference ray is below this threshold are dropped.",
-        },
-        Key { name: "hidden", help: "Width of the hidden layers." },
-        Key { name: "steps", help: "Steps, each on a random ray." },
-        Key {
-            name: "concentration",
-            help: "The parameter of the Dirichlet distribution of the rays.",
-        },
-        Key { name: "ray-steps", help: "Steps on each participant's own ray." },
-        Key { name: "pull", help: "How strongly rays are drawn to the sample counts." },
-    ];
-
     fn check(&self) -> Result<(), BadSettings> {
         in_range("threshold", self.threshold.is_finite() && self.threshold >= 0.0, "0 or more")?;
+        in_range("rate", self.rate.is_finite() && self.rate > 0.0, "above 0")?;
         in_range("hidden", (1..=10_000).contains(&self.hidden), "1 to 10000")?;
         in_range("steps", (1..=1_000_000).contains(&self.steps), "1 to 1000000")?;
         let is_positive = self.concentration.is_finite() && self.concentration > 0.0;
@@ -106,7 +76,8 @@ impl Estimator for JointHypernetwork {
         // single state of the network decides.
         let first = self.steps / 2;
         let due = |step: usize| (step - first) * self.ray_steps / (self.steps - first).max(1);
-        self.train_and(federation, inputs.batch, |step, network, members| {
+        let rule = Rule::Adam { rate: self.rate as f32, decay: 0.0 };
+        self.train_and(federation, (rule, inputs.batch), |step, network, members| {
             if step < first {
                 return Ok(());
             }
@@ -133,23 +104,23 @@ impl JointHypernetwork {
     pub fn train(
         &self,
         federation: &Federation<'_>,
-        batch: Option<usize>,
+        rule: Rule,
     ) -> Result<Hypernetwork, FederateError> {
-        self.train_and(federation, batch, |_, _, _| Ok(()))
+        self.train_and(federation, (rule, None), |_, _, _| Ok(()))
     }
 
     /// Trains, and calls `after` after each step.
     fn train_and(
         &self,
         federation: &Federation<'_>,
-        batch: Option<usize>,
+        (rule, batch): (Rule, Option<usize>),
         mut after: impl FnMut(usize, &mut Hypernetwork, &mut [Headed]) -> Result<(), FederateError>,
     ) -> Result<Hypernetwork, FederateError> {
         let (count, shared) = (federation.len(), federation.shared());
         let mut stream = federation.stream("joint hypernetwork", 0);
-        let mut network = Hypernetwork::new(count, self.hidden, shared, self.rule, &mut stream);
+        let mut network = Hypernetwork::new(count, self.hidden, shared, rule, &mut stream);
         let mut members: Vec<Headed> =
-            (0..count).map(|participant| Headed::new(federation, participant, self.rule)).collect();
+            (0..count).map(|participant| Headed::new(federation, participant, rule)).collect();
         let batches = (0..count).map(|participant| Batches::new(federation, participant, batch));
         let mut batches: Vec<Batches> = batches.collect();
         network.start_from(&members[0].model[..shared], VARIATION);

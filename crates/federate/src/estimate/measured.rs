@@ -7,13 +7,12 @@
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Optimizer, Part, Rule, weighted_sum};
 use fedcompetitors_record::Flow;
-use serde::{Deserialize, Serialize};
 
 use super::{Estimator, EstimatorKind, Inputs, candidates, entrust_all, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange},
-    kinds::{BadSettings, Key, Settings, in_range},
+    kinds::{BadSettings, Settings, in_range, settings},
     train::{Batches, EarlyStopping, VALIDATE_EVERY, weights_by_samples},
 };
 
@@ -22,36 +21,22 @@ pub static KIND: EstimatorKind = EstimatorKind::new::<Measured>(
     "The relative reduction of a participant's validation loss when it trains together with one other; slow.",
 );
 
-/// Settings of `measured`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Measured {
-    /// Steps of each training.
-    pub steps: usize,
-    /// The optimizer settings; a federation file cannot set them.
-    #[serde(skip)]
-    pub rule: Rule,
-    /// Helpers whose gain is below this threshold are dropped.
-    pub threshold: f64,
-}
-
-impl Default for Measured {
-    fn default() -> Self {
-        Self { steps: 400, rule: Rule::Adam { rate: 0.03, decay: 0.001 }, threshold: 0.02 }
+settings! {
+    /// Settings of `measured`.
+    pub struct Measured {
+        /// Helpers that reduce the loss by less than this fraction are dropped.
+        pub threshold: f64 = 0.02,
+        /// Steps of each training.
+        pub steps: usize = 400,
+        /// Learning rate of Adam in those steps.
+        pub rate: f64 = 0.03,
     }
 }
 
 impl Settings for Measured {
-    const KEYS: &'static [Key] = &[
-        Key {
-            name: "threshold",
-            help: "Helpers that reduce the loss by less than this fraction are dropped.",
-        },
-        Key { name: "steps", help: "Steps of each training." },
-    ];
-
     fn check(&self) -> Result<(), BadSettings> {
         in_range("threshold", self.threshold.is_finite() && self.threshold >= 0.0, "0 or more")?;
+        in_range("rate", self.rate.is_finite() && self.rate > 0.0, "above 0")?;
         in_range("steps", (1..=1_000_000).contains(&self.steps), "1 to 1000000")
     }
 }
@@ -104,7 +89,8 @@ impl Measured {
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
         let batches = members.iter().map(|&member| Batches::new(federation, member, batch));
         let mut batches: Vec<Batches> = batches.collect();
-        let mut optimizer = Optimizer::new(self.rule, models[0].len());
+        let rule = Rule::Adam { rate: self.rate as f32, decay: 0.001 };
+        let mut optimizer = Optimizer::new(rule, models[0].len());
         let mut early_stopping = EarlyStopping::new(members[0], &models[0]);
         for step in 1..=self.steps {
             let common = models[0][..shared].to_vec();

@@ -9,7 +9,6 @@
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, weighted_sum};
 use fedcompetitors_record::Flow;
-use serde::{Deserialize, Serialize};
 
 use rayon::prelude::*;
 
@@ -17,7 +16,7 @@ use super::{Estimator, EstimatorKind, Inputs, Search, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Parcel},
-    kinds::{BadSettings, Key, Settings, in_range},
+    kinds::{BadSettings, Settings, in_range, settings},
     train::{Batches, Headed, each},
 };
 
@@ -26,54 +25,29 @@ pub static KIND: EstimatorKind = EstimatorKind::new::<Mixture>(
     "The weights of the mixture of models that a participant's validation data prefers. Only participants that do not compete receive anything of each other, and nothing is passed on.",
 );
 
-/// Settings of `mixture`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Mixture {
-    /// Steps that each participant trains alone, from a common start.
-    pub probe_steps: usize,
-    /// The optimizer settings of those steps; a federation file cannot set them.
-    #[serde(skip)]
-    pub rule: Rule,
-    /// Steps of the search for the weights.
-    pub search_steps: usize,
-    /// How strongly the weights are drawn to the sample counts.
-    pub pull: f64,
-    /// Helpers whose weight is below this fraction of their share by samples are dropped: data that
-    /// helps keeps its share, data that harms loses it.
-    pub threshold: f64,
-    /// Steps on the participant's own head, where it has one, before it answers: a head fits only
-    /// the parameters that it was trained with.
-    pub head_steps: usize,
-}
-
-impl Default for Mixture {
-    fn default() -> Self {
-        Self {
-            probe_steps: 60,
-            rule: Rule::Adam { rate: 0.01, decay: 0.0 },
-            search_steps: 30,
-            pull: 1.0,
-            threshold: 0.2,
-            head_steps: 2,
-        }
+settings! {
+    /// Settings of `mixture`.
+    pub struct Mixture {
+        /// Helpers whose weight is below this fraction of their share by samples are dropped.
+        pub threshold: f64 = 0.2,
+        /// Steps that each participant trains alone first.
+        pub probe_steps: usize = 60,
+        /// Learning rate of Adam in those steps.
+        pub rate: f64 = 0.01,
+        /// Steps of the search for the weights.
+        pub search_steps: usize = 30,
+        /// How strongly weights are drawn to the sample counts.
+        pub pull: f64 = 1.0,
+        /// Steps on an own head before a mixture is evaluated: a head fits only the parameters that
+        /// it was trained with.
+        pub head_steps: usize = 2,
     }
 }
 
 impl Settings for Mixture {
-    const KEYS: &'static [Key] = &[
-        Key {
-            name: "threshold",
-            help: "Helpers whose weight is below this fraction of their share by samples are dropped.",
-        },
-        Key { name: "probe-steps", help: "Steps that each participant trains alone first." },
-        Key { name: "search-steps", help: "Steps of the search for the weights." },
-        Key { name: "pull", help: "How strongly weights are drawn to the sample counts." },
-        Key { name: "head-steps", help: "Steps on an own head before a mixture is evaluated." },
-    ];
-
     fn check(&self) -> Result<(), BadSettings> {
         in_range("threshold", self.threshold.is_finite() && self.threshold >= 0.0, "0 or more")?;
+        in_range("rate", self.rate.is_finite() && self.rate > 0.0, "above 0")?;
         in_range("probe-steps", (1..=1_000_000).contains(&self.probe_steps), "1 to 1000000")?;
         in_range("search-steps", (1..=1_000_000).contains(&self.search_steps), "1 to 1000000")?;
         in_range("pull", self.pull.is_finite() && self.pull >= 0.0, "0 or more")?;
@@ -144,8 +118,9 @@ impl Mixture {
         participant: usize,
         batch: Option<usize>,
     ) -> Result<Seeker, FederateError> {
-        let mut headed = Headed::new(federation, participant, self.rule);
-        let mut optimizer = Optimizer::new(self.rule, headed.model.len());
+        let rule = Rule::Adam { rate: self.rate as f32, decay: 0.0 };
+        let mut headed = Headed::new(federation, participant, rule);
+        let mut optimizer = Optimizer::new(rule, headed.model.len());
         let mut batches = Batches::new(federation, participant, batch);
         for _ in 0..self.probe_steps {
             headed.gradient(federation, Part::Training, batches.next())?;

@@ -1,7 +1,6 @@
 //! The trainer `averaging`: `FedAvg`.
 
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
-use serde::{Deserialize, Serialize};
 
 use super::{
     Effort, Trainer, TrainerKind, Training,
@@ -9,7 +8,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    kinds::{Key, Settings},
+    kinds::{Settings, settings},
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Averaging>(
@@ -17,14 +16,12 @@ pub static KIND: TrainerKind = TrainerKind::new::<Averaging>(
     "FedAvg inside groups: models are averaged, weighted by samples.",
 );
 
-/// Settings of `averaging`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Averaging {}
-
-impl Settings for Averaging {
-    const KEYS: &'static [Key] = &[];
+settings! {
+    /// Settings of `averaging`: none of its own.
+    pub struct Averaging {}
 }
+
+impl Settings for Averaging {}
 
 impl Trainer for Averaging {
     fn begin(

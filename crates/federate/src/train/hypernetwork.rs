@@ -25,7 +25,7 @@ use super::{
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Parcel},
-    kinds::{BadSettings, Key, Settings, in_range},
+    kinds::{BadSettings, Settings, in_range, settings},
     saved,
 };
 
@@ -34,44 +34,24 @@ pub static KIND: TrainerKind = TrainerKind::new::<Hypernetworks>(
     "The paper's: a hypernetwork for each participant. Helpers of one participant see each other's traces, so it is for simulations and trusted coordinators.",
 );
 
-/// Settings of `hypernetworks`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Hypernetworks {
-    /// The width of the hidden layers.
-    pub hidden: usize,
-    /// The percentage of the steps that each participant first trains alone. A participant that is
-    /// clearly better off alone then stays alone.
-    pub trial: usize,
-    /// The learning rate of the steps on the ray.
-    pub ray_rate: f64,
-    /// Steps on the weights between two steps on the ray.
-    pub ray_every: usize,
-    /// The owner's entry of the ray at the start; its share of the samples if absent.
-    pub own_part: Option<f64>,
-}
-
-impl Default for Hypernetworks {
-    fn default() -> Self {
-        Self { hidden: 100, trial: 3, ray_rate: 0.01, ray_every: 10, own_part: None }
+settings! {
+    /// Settings of `hypernetworks`.
+    pub struct Hypernetworks {
+        /// Width of the hidden layers.
+        pub hidden: usize = 100,
+        /// Percentage of the steps that each participant first trains alone; one that is clearly
+        /// better off alone stays alone.
+        pub trial: usize = 3,
+        /// Learning rate of the preference ray.
+        pub ray_rate: f64 = 0.01,
+        /// Steps on the weights between two steps on the ray.
+        pub ray_every: usize = 10,
+        /// The owner's entry of the ray at the start; by default its share of the samples.
+        pub own_part: Option<f64> = None,
     }
 }
 
 impl Settings for Hypernetworks {
-    const KEYS: &'static [Key] = &[
-        Key { name: "hidden", help: "Width of the hidden layers." },
-        Key {
-            name: "trial",
-            help: "Percentage of the steps to train alone first, for comparison.",
-        },
-        Key { name: "ray-rate", help: "Learning rate of the preference ray." },
-        Key { name: "ray-every", help: "Steps on the weights between two steps on the ray." },
-        Key {
-            name: "own-part",
-            help: "The owner's entry of the ray at the start; by default its share of the samples.",
-        },
-    ];
-
     fn check(&self) -> Result<(), BadSettings> {
         in_range("hidden", (1..=10_000).contains(&self.hidden), "1 to 10000")?;
         in_range("trial", self.trial <= 50, "from 0 to 50")?;
@@ -333,7 +313,7 @@ impl Personal {
             members.iter().map(|&a| Headed::new(federation, a, rule)).collect();
         network.start_from(&headed[0].model[..shared], VARIATION);
         Self {
-            settings: *settings,
+            settings: settings.clone(),
             batches: batches.collect(),
             ray: settings.start(weights_by_samples(federation, members)),
             early_stopping: EarlyStopping::new(owner, &headed[0].model),

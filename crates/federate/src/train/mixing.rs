@@ -16,7 +16,7 @@ use super::{
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Offer, Parcel},
-    kinds::{BadSettings, Key, Settings, in_range},
+    kinds::{BadSettings, Settings, in_range, settings},
     saved,
 };
 
@@ -50,64 +50,26 @@ pub enum Mixed {
     Gradients,
 }
 
-/// Settings of `mixing`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Mixing {
-    /// What is mixed.
-    pub mix: Mixed,
-    /// What the weights of collaborators follow.
-    pub weights: Weights,
-    /// The weight of the participant's own model; it follows from the weights if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub own_part: Option<f64>,
-    /// Step length towards the mixture; 1 is all the way.
-    pub server_rate: f64,
-    /// Whether the gradients of the last round are mixed too, and local steps follow the mixed
-    /// gradient: against drift, along the same edges.
-    pub against_drift: bool,
-    /// Whether a participant keeps its own model if its validation loss is lower than the mixture's.
-    pub checked: bool,
-}
-
-impl Default for Mixing {
-    fn default() -> Self {
-        Self {
-            mix: Mixed::Models,
-            weights: Weights::Samples,
-            own_part: None,
-            server_rate: 1.0,
-            against_drift: true,
-            checked: true,
-        }
+settings! {
+    /// Settings of `mixing`.
+    pub struct Mixing {
+        /// Mix `models` or `updates` once a round, or `gradients` at each step.
+        pub mix: Mixed = Mixed::Models,
+        /// Weights of collaborators by their `samples` or by `benefit`.
+        pub weights: Weights = Weights::Samples,
+        /// The weight of a participant's own model in its mixture; by default it follows from
+        /// `weights`.
+        pub own_part: Option<f64> = None,
+        /// Step length towards the mixture.
+        pub server_rate: f64 = 1.0,
+        /// Also mix gradients, and correct local steps by the mixed gradient.
+        pub against_drift: bool = true,
+        /// Keep the own model if its validation loss is lower than the mixture's.
+        pub checked: bool = true,
     }
 }
 
 impl Settings for Mixing {
-    const KEYS: &'static [Key] = &[
-        Key {
-            name: "mix",
-            help: "Mix `models` or `updates` once a round, or `gradients` at each step.",
-        },
-        Key {
-            name: "weights",
-            help: "Weights of collaborators by their `samples` or by `benefit`.",
-        },
-        Key {
-            name: "own-part",
-            help: "The weight of a participant's own model in its mixture; by default it follows from `weights`.",
-        },
-        Key { name: "server-rate", help: "Step length towards the mixture." },
-        Key {
-            name: "against-drift",
-            help: "Also mix gradients, and correct local steps by the mixed gradient.",
-        },
-        Key {
-            name: "checked",
-            help: "Keep the own model if its validation loss is lower than the mixture's.",
-        },
-    ];
-
     fn check(&self) -> Result<(), BadSettings> {
         let is_part = self.own_part.is_none_or(|part| part > 0.0 && part < 1.0);
         in_range("own-part", is_part, "between 0 and 1")?;

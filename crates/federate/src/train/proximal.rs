@@ -1,7 +1,6 @@
 //! The trainer `proximal`: `FedProx`.
 
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
-use serde::{Deserialize, Serialize};
 
 use super::{
     Effort, Trainer, TrainerKind, Training,
@@ -9,7 +8,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    kinds::{BadSettings, Key, Settings, in_range},
+    kinds::{BadSettings, Settings, in_range, settings},
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Proximal>(
@@ -17,24 +16,15 @@ pub static KIND: TrainerKind = TrainerKind::new::<Proximal>(
     "FedProx inside groups: averages with a pull to the common model.",
 );
 
-/// Settings of `proximal`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Proximal {
-    /// The strength of the pull to the common model, μ in the literature.
-    pub pull: f64,
-}
-
-impl Default for Proximal {
-    fn default() -> Self {
-        Self { pull: 0.01 }
+settings! {
+    /// Settings of `proximal`.
+    pub struct Proximal {
+        /// Strength of the pull to the common model, μ in the literature.
+        pub pull: f64 = 0.01,
     }
 }
 
 impl Settings for Proximal {
-    const KEYS: &'static [Key] =
-        &[Key { name: "pull", help: "Strength of the pull to the common model." }];
-
     fn check(&self) -> Result<(), BadSettings> {
         in_range("pull", self.pull.is_finite() && self.pull >= 0.0, "0 or more")
     }

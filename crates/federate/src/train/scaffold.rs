@@ -1,7 +1,6 @@
 //! The trainer `scaffold`: SCAFFOLD.
 
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
-use serde::{Deserialize, Serialize};
 
 use super::{
     Effort, Trainer, TrainerKind, Training,
@@ -9,7 +8,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    kinds::{Key, Settings},
+    kinds::{Settings, settings},
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Scaffold>(
@@ -17,14 +16,12 @@ pub static KIND: TrainerKind = TrainerKind::new::<Scaffold>(
     "SCAFFOLD inside groups: averages with control variates against drift.",
 );
 
-/// Settings of `scaffold`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Scaffold {}
-
-impl Settings for Scaffold {
-    const KEYS: &'static [Key] = &[];
+settings! {
+    /// Settings of `scaffold`: none of its own.
+    pub struct Scaffold {}
 }
+
+impl Settings for Scaffold {}
 
 impl Trainer for Scaffold {
     fn begin(

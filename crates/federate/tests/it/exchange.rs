@@ -136,7 +136,7 @@ fn trainers() -> Vec<Tried> {
         tried(Averaging {}, 7),
         tried(Proximal { pull: 0.1 }, 7),
         tried(Scaffold {}, 7),
-        tried(mixing, 5),
+        tried(mixing.clone(), 5),
         tried(Mixing { mix: Mixed::Updates, against_drift: false, ..mixing }, 5),
         tried(Mixing { mix: Mixed::Gradients, ..mixing }, 5),
         Tried { sends_numbers: false, ..tried(hypernetworks, 5) },

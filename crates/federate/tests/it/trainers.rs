@@ -313,7 +313,7 @@ fn mixing_follows_its_definition() {
     let half_own = [[0.5, 0.5, 0.0], [0.3, 0.5, 0.2], [0.0, 0.0, 1.0]];
     let usual = Mixing { checked: false, ..Mixing::default() };
     let cases = [
-        (usual, 2, by_samples),
+        (usual.clone(), 2, by_samples),
         (Mixing { against_drift: false, ..usual }, 2, by_samples),
         (Mixing { mix: Mixed::Updates, ..usual }, 2, by_samples),
         (Mixing { mix: Mixed::Updates, server_rate: 1.4, ..usual }, 2, by_samples),

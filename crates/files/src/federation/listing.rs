@@ -40,11 +40,11 @@ pub struct ListedEntry {
 #[derive(Debug, Clone, Serialize)]
 pub struct ListedSetting {
     /// The key.
-    pub name: &'static str,
+    pub name: String,
     /// The default, as a file would have it; none where there is no value by default.
     pub default: Option<String>,
     /// What it sets.
-    pub help: &'static str,
+    pub help: String,
 }
 
 /// All registries, in the order of a federation file.
@@ -103,9 +103,9 @@ where
     let with_settings = |entry: Choice<Kind<T>>| {
         let defaults = entry.0.with_defaults();
         let setting = |key: &Key| ListedSetting {
-            name: key.name,
-            default: defaults.setting(key.name).map(ToString::to_string),
-            help: key.help,
+            name: key.name(),
+            default: defaults.setting(&key.name()).map(ToString::to_string),
+            help: key.help(),
         };
         ListedEntry {
             name: entry.0.name(),

@@ -1,6 +1,6 @@
 //! The accuracy.
 
-use fedcompetitors_graphs::Entry;
+use fedcompetitors_graphs::entry;
 
 use super::{Metric, TaskKind, mean, other_targets};
 use crate::Targets;
@@ -9,15 +9,7 @@ use crate::Targets;
 #[derive(Debug, Clone, Copy)]
 pub struct Accuracy;
 
-impl Entry for Accuracy {
-    fn name(&self) -> &'static str {
-        "accuracy"
-    }
-
-    fn help(&self) -> &'static str {
-        "The fraction of the samples whose class is predicted."
-    }
-}
+entry!(Accuracy, "accuracy", "The fraction of the samples whose class is predicted.");
 
 impl Metric for Accuracy {
     fn title(&self) -> &'static str {

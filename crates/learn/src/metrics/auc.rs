@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering::Equal;
 
-use fedcompetitors_graphs::Entry;
+use fedcompetitors_graphs::entry;
 
 use super::{Metric, TaskKind, other_targets};
 use crate::Targets;
@@ -12,15 +12,7 @@ use crate::Targets;
 #[derive(Debug, Clone, Copy)]
 pub struct Auc;
 
-impl Entry for Auc {
-    fn name(&self) -> &'static str {
-        "auc"
-    }
-
-    fn help(&self) -> &'static str {
-        "The area under the ROC curve."
-    }
-}
+entry!(Auc, "auc", "The area under the ROC curve.");
 
 impl Metric for Auc {
     fn title(&self) -> &'static str {

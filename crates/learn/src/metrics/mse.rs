@@ -1,6 +1,6 @@
 //! The mean squared error.
 
-use fedcompetitors_graphs::Entry;
+use fedcompetitors_graphs::entry;
 
 use super::{Metric, TaskKind, mean, other_targets};
 use crate::Targets;
@@ -9,15 +9,7 @@ use crate::Targets;
 #[derive(Debug, Clone, Copy)]
 pub struct Mse;
 
-impl Entry for Mse {
-    fn name(&self) -> &'static str {
-        "mse"
-    }
-
-    fn help(&self) -> &'static str {
-        "The mean of the squared errors."
-    }
-}
+entry!(Mse, "mse", "The mean of the squared errors.");
 
 impl Metric for Mse {
     fn title(&self) -> &'static str {

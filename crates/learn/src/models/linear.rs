@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedcompetitors_graphs::Entry;
+use fedcompetitors_graphs::entry;
 
 use super::{Layers, Mlp, Model, ModelKind};
 
@@ -10,15 +10,7 @@ use super::{Layers, Mlp, Model, ModelKind};
 #[derive(Debug, Clone, Copy)]
 pub struct LinearKind;
 
-impl Entry for LinearKind {
-    fn name(&self) -> &'static str {
-        "linear"
-    }
-
-    fn help(&self) -> &'static str {
-        "Linear, logistic or softmax regression, by the task."
-    }
-}
+entry!(LinearKind, "linear", "Linear, logistic or softmax regression, by the task.");
 
 impl ModelKind for LinearKind {
     fn has_hidden_layers(&self) -> bool {

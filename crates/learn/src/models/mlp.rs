@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fedcompetitors_graphs::{Entry, random::Stream};
+use fedcompetitors_graphs::{entry, random::Stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -19,15 +19,7 @@ pub struct MlpKind;
 /// The slope of the hidden units below zero, as in the paper's models.
 const SLOPE: f32 = 0.2;
 
-impl Entry for MlpKind {
-    fn name(&self) -> &'static str {
-        "mlp"
-    }
-
-    fn help(&self) -> &'static str {
-        "Dense layers of the widths `hidden`, with leaky ReLU between them."
-    }
-}
+entry!(MlpKind, "mlp", "Dense layers of the widths `hidden`, with leaky ReLU between them.");
 
 impl ModelKind for MlpKind {
     fn has_hidden_layers(&self) -> bool {

@@ -1,6 +1,6 @@
 //! No plan at all: the policy `none`.
 
-use fedcompetitors_graphs::{Entry, UsageGraph};
+use fedcompetitors_graphs::{Entry, UsageGraph, entry};
 
 use super::{Effort, Objective, Policy};
 use crate::{Plan, Setting};
@@ -9,15 +9,7 @@ use crate::{Plan, Setting};
 #[derive(Debug, Clone, Copy)]
 pub struct Alone;
 
-impl Entry for Alone {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
-    fn help(&self) -> &'static str {
-        "No edges: every participant trains alone."
-    }
-}
+entry!(Alone, "none", "No edges: every participant trains alone.");
 
 impl Policy for Alone {
     fn needs_benefits(&self) -> bool {

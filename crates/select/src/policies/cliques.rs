@@ -4,6 +4,7 @@
 use fedcompetitors_graphs::{
     CompetingGraph, Entry,
     bits::{common_ones, count, insert, ones, remove, words_for},
+    entry,
 };
 
 use super::{Effort, Objective, Policy, inside};
@@ -13,15 +14,11 @@ use crate::{Plan, Setting};
 #[derive(Debug, Clone, Copy)]
 pub struct Cliques;
 
-impl Entry for Cliques {
-    fn name(&self) -> &'static str {
-        "cliques"
-    }
-
-    fn help(&self) -> &'static str {
-        "As few groups without competitors as possible; all members of a group learn from each other."
-    }
-}
+entry!(
+    Cliques,
+    "cliques",
+    "As few groups without competitors as possible; all members of a group learn from each other."
+);
 
 impl Policy for Cliques {
     fn needs_benefits(&self) -> bool {

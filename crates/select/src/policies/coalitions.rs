@@ -1,6 +1,6 @@
 //! The collaboration equilibrium: who depends on nobody outside forms a coalition.
 
-use fedcompetitors_graphs::{BenefitGraph, Entry, Reachability, bits::BitMatrix};
+use fedcompetitors_graphs::{BenefitGraph, Entry, Reachability, bits::BitMatrix, entry};
 
 use super::{Effort, Objective, Policy, cliques, inside};
 use crate::{Plan, Setting};
@@ -9,15 +9,7 @@ use crate::{Plan, Setting};
 #[derive(Debug, Clone, Copy)]
 pub struct Coalitions;
 
-impl Entry for Coalitions {
-    fn name(&self) -> &'static str {
-        "coalitions"
-    }
-
-    fn help(&self) -> &'static str {
-        "The collaboration equilibrium inside the groups of `cliques`."
-    }
-}
+entry!(Coalitions, "coalitions", "The collaboration equilibrium inside the groups of `cliques`.");
 
 impl Policy for Coalitions {
     fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {

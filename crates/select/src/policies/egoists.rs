@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Entry,
     bits::{BitMatrix, insert, intersects, union, words_for},
+    entry,
 };
 
 use super::{Effort, Objective, Policy, inside};
@@ -21,15 +22,7 @@ use crate::{Plan, Setting};
 #[derive(Debug, Clone, Copy)]
 pub struct Egoists;
 
-impl Entry for Egoists {
-    fn name(&self) -> &'static str {
-        "egoists"
-    }
-
-    fn help(&self) -> &'static str {
-        "Coalitions without competitors or free riders."
-    }
-}
+entry!(Egoists, "egoists", "Coalitions without competitors or free riders.");
 
 impl Policy for Egoists {
     fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {

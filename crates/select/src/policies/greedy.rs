@@ -31,10 +31,11 @@
 //! order of turns, ancestors, the result) and O(n) words.
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Entry, UsageGraph,
+    BenefitGraph, CompetingGraph, UsageGraph,
     bits::{
         BitMatrix, contains, difference, insert, intersects, ones, ones_of_word, union, words_for,
     },
+    entry,
 };
 use rayon::prelude::*;
 
@@ -45,15 +46,11 @@ use crate::{Plan, Setting, closure::Closure, parallel::PARALLEL_FROM};
 #[derive(Debug, Clone, Copy)]
 pub struct Greedy;
 
-impl Entry for Greedy {
-    fn name(&self) -> &'static str {
-        "greedy"
-    }
-
-    fn help(&self) -> &'static str {
-        "The paper's selection: in order of level of potential, each participant takes all helpers that it may."
-    }
-}
+entry!(
+    Greedy,
+    "greedy",
+    "The paper's selection: in order of level of potential, each participant takes all helpers that it may."
+);
 
 impl Policy for Greedy {
     fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {

@@ -19,7 +19,7 @@ use std::{
     time::Instant,
 };
 
-use fedcompetitors_graphs::{Entry, Registry, UsageGraph};
+use fedcompetitors_graphs::{Entry, Registry, UsageGraph, entry};
 
 use self::{
     problem::Problem,
@@ -33,15 +33,7 @@ use crate::{Plan, Setting, closure::Closure, greedy_usage};
 #[derive(Debug, Clone, Copy)]
 pub struct Optimal;
 
-impl Entry for Optimal {
-    fn name(&self) -> &'static str {
-        "optimal"
-    }
-
-    fn help(&self) -> &'static str {
-        "The largest welfare that the rule allows, with a proven bound."
-    }
-}
+entry!(Optimal, "optimal", "The largest welfare that the rule allows, with a proven bound.");
 
 impl Policy for Optimal {
     fn searches(&self) -> bool {
