@@ -2,8 +2,9 @@
 
 Stages: everybody trains alone from a common start and says with whom it competes; mixtures
 show who would help whom; a plan is selected and proven; then rounds, in which each participant
-gets its own mixture along the plan. Whatever comes and goes passes the book: the same guard,
-ledger and store as those of ``fedcompetitors run``, so ``fedcompetitors audit`` reads it.
+gets its own mixture along the plan. All that is sent and delivered passes
+``_native.Coordinator``: the same guard, ledger and store as those of ``fedcompetitors run``, so
+``fedcompetitors audit`` reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fedcompetitors import _native
-from fedcompetitors._desk import ATTEMPTS, Carrier, Desk
+from fedcompetitors._exchange import ATTEMPTS, Carrier, Exchange
 from fedcompetitors._graphs import BenefitGraph, CompetingGraph
 from fedcompetitors._mixing import mix
 from fedcompetitors._participants import Answer, Parameters, Request
@@ -99,7 +100,7 @@ def coordinate(
     return work.run(resume)
 
 
-class _Coordination(Desk):
+class _Coordination(Exchange):
     def run(self, resume: bool) -> Outcome:
         found = _native.Coordinator.resume(self.run_dir, self.about())
         if found is not None and not resume:
@@ -125,21 +126,21 @@ class _Coordination(Desk):
 
     # The beginning: who is there, who competes, who would help whom
 
-    def begin(self, book: _native.Coordinator | None) -> None:
+    def begin(self, coordinator: _native.Coordinator | None) -> None:
         self.tell("every participant trains alone and declares its competitors")
         probe = Request("probe", 1, [self.start], steps=self.settings.probe_steps)
         there = self.carrier.present(self.needed)
         answers = self.ask({who: probe for who in sorted(there)}, keep=False)
         self.silent = there - set(answers)
-        if book is None:
+        if coordinator is None:
             sources = [
                 ("with the participant", answers[who].samples if who in answers else 0)
                 for who in range(len(self.names))
             ]
-            book = _native.Coordinator.begin(
+            coordinator = _native.Coordinator.begin(
                 self.run_dir, self.about(), self.competing._native, sources
             )
-        self.opened = book
+        self.opened = coordinator
         self.benefit = self.estimate(answers, "mixture", 1)
         self.follow(
             select(
@@ -159,19 +160,19 @@ class _Coordination(Desk):
         steps = self.settings.probe_steps + self.settings.search_rounds
         while (benefit := self.try_estimate(answers, label)) is None:
             # What was shown until then stays on record, and is judged by what was known then.
-            self.book.break_off_estimate()
-        self.book.end_estimate(benefit._native, steps, before)
+            self.coordinator.break_off_estimate()
+        self.coordinator.end_estimate(benefit._native, steps, before)
         return benefit
 
     def try_estimate(self, answers: Mapping[int, Answer], label: str) -> BenefitGraph | None:
         """The same; nothing, if somebody has declared a competition meanwhile."""
         count, known = len(self.names), self.competing
-        # The book sets the training aside, and what is to be kept of it.
+        # The training is set aside, and what is to be kept of it.
         self.keep_models()
-        self.book.begin_estimate(label)
-        self.book.begin_round(1)
+        self.coordinator.begin_estimate(label)
+        self.coordinator.begin_round(1)
         models = {who: answer.model for who, answer in answers.items() if answer.model is not None}
-        entries = self.book.collect(
+        entries = self.coordinator.collect(
             "model",
             self.start.size,
             [(models[who], self.start) if who in models else None for who in range(count)],
@@ -191,12 +192,12 @@ class _Coordination(Desk):
             asked = {who: searches[who] for who in sorted(told)} if step else searches
             if not asked:
                 break
-            self.book.begin_round(step + 2)
+            self.coordinator.begin_round(step + 2)
             requests = {
-                who: search.request(step + 2, self.book, who in told)
+                who: search.request(step + 2, self.coordinator, who in told)
                 for who, search in asked.items()
             }
-            self.book.keep_estimate()
+            self.coordinator.keep_estimate()
             replies = self.ask(requests, keep=False, at_least=0)
             refused = self.collect_gradients(replies)
             for who, answer in replies.items():
@@ -227,18 +228,22 @@ class _Coordination(Desk):
         ]
         if not any(offers):
             return set()
-        entries = self.book.collect("gradient", self.start.size, offers)  # type: ignore[arg-type]
+        entries = self.coordinator.collect(
+            "gradient",
+            self.start.size,
+            offers,  # type: ignore[arg-type]
+        )
         pairs = enumerate(zip(offers, entries, strict=True))
         return {who for who, (offer, entry) in pairs if offer is not None and entry is None}
 
     def follow(self, plan: Plan, why: str) -> None:
         """Follows a plan, which is proven first by what does not know who made it."""
         certificate = verify(self.competing, plan, plan.certificate)
-        self.book.follow(plan.to_json(), certificate.to_json(), why, self.benefit._native)
+        self.coordinator.follow(plan.to_json(), certificate.to_json(), why, self.benefit._native)
         self.plan = plan
         self.weigh()
         self.state.planned = list(self.competing.reports)
-        self.book.keep(self.state.to_bytes())
+        self.coordinator.keep(self.state.to_bytes())
         self.tell(f"{why}: {len(plan.edges)} edges, welfare {plan.welfare:g}")
 
     def weigh(self) -> None:
@@ -266,22 +271,22 @@ class _Coordination(Desk):
 
     def round(self, number: int) -> None:
         # A plan that is made now is that of this round.
-        self.book.begin_round(number - 1)
+        self.coordinator.begin_round(number - 1)
         there = self.carrier.present(self.needed, self.state.out) - set(self.state.out)
         self.welcome(number, there - set(self.state.samples) - self.silent)
         self.change([])
-        self.book.begin_round(number)
+        self.coordinator.begin_round(number)
         requests, given = self.mixtures(number, there - set(self.state.out))
         # Nothing is on its way that the ledger does not know.
         self.state.at = number
-        self.book.keep(self.state.to_bytes())
+        self.coordinator.keep(self.state.to_bytes())
         answers = self.ask(requests)
         before = self.state.fresh
         self.accept(answers, given)
         if len(self.fresh) < self.needed:
             # What came is on record, and the round is not done.
             count, self.state.fresh = len(self.fresh), before
-            self.book.keep(self.state.to_bytes())
+            self.coordinator.keep(self.state.to_bytes())
             raise self.too_few(count, "sent a usable model")
         self.silent -= {who for who in self.fresh if self.tries[who] < ATTEMPTS}
         figures = {
@@ -295,9 +300,9 @@ class _Coordination(Desk):
             if who in self.fresh
         }
         self.history[number] = figures
-        self.book.tell(self.figures(figures))
+        self.coordinator.tell(self.figures(figures))
         self.state.done = number
-        self.book.keep(self.state.to_bytes())
+        self.coordinator.keep(self.state.to_bytes())
         self.are_kept = False
         self.tell(f"round {number} of {self.settings.rounds}: {len(self.fresh)} models")
         self.change([who for who, answer in answers.items() if answer.leaves])
@@ -325,7 +330,7 @@ class _Coordination(Desk):
         made = mix(table, [self.kept[who][1] for who in order]) if mixed else []
         given: dict[int, Parameters] = {}
         for (to, parts), mixture in zip(mixed.items(), made, strict=True):
-            self.book.deliver(to, "model", mixture, [self.kept[who][0] for who in parts])
+            self.coordinator.deliver(to, "model", mixture, [self.kept[who][0] for who in parts])
             given[to] = mixture
         for to in sorted(there - set(mixed)):
             # The common start carries nobody's data, and the ledger does not speak of it.
@@ -333,7 +338,7 @@ class _Coordination(Desk):
             if to in self.kept:
                 # Its own last one, in case that it has lost its memory.
                 entry, given[to] = self.kept[to]
-                self.book.deliver(to, "model", given[to], [entry])
+                self.coordinator.deliver(to, "model", given[to], [entry])
         steps = self.settings.local_steps
         requests = {
             to: Request("round", number, [given[to]], is_mixture=to in mixed, steps=steps)
@@ -360,7 +365,7 @@ class _Coordination(Desk):
         come = new & set(self.state.samples)
         self.silent -= come
         for who in sorted(come):
-            self.book.found(who, "with the participant", self.state.samples[who])
+            self.coordinator.found(who, "with the participant", self.state.samples[who])
         if come:
             self.replan(f"{', '.join(self.names[who] for who in sorted(come))} joined")
 
@@ -404,15 +409,15 @@ class _Coordination(Desk):
         self.follow(plan, why)
 
     def past(self) -> Plan:
-        """The plan with what has really flowed, by the book, and not with all that could have."""
+        """The plan with what has really flowed, by the ledger, and not with all that could have."""
         about = json.loads(self.plan.to_json())
         about["provenance"] = [
             {
                 "participant": name,
-                "carries": [self.names[a] for a in self.book.carries(who) if a != who],
+                "carries": [self.names[a] for a in self.coordinator.carries(who) if a != who],
             }
             for who, name in enumerate(self.names)
-            if len(self.book.carries(who)) > 1
+            if len(self.coordinator.carries(who)) > 1
         ]
         about.setdefault("left", [])
         about.setdefault("competing", [list(pair) for pair in self.state.planned])
@@ -422,12 +427,12 @@ class _Coordination(Desk):
         """What there is to say to somebody whose model carries a competitor's data."""
         found = []
         for rival in self.rivals(who):
-            since = self.book.carries_since(who, rival)
+            since = self.coordinator.carries_since(who, rival)
             if since is not None:
                 found.append(f"{self.names[rival]} since round {since}")
         # The last of its models may not be kept yet.
         self.keep_models()
-        clean = self.book.last_without(who, self.rivals(who))
+        clean = self.coordinator.last_without(who, self.rivals(who))
         return (
             f"declared too late: the model of {self.names[who]} carries data of its competitor "
             f"{' and '.join(found)}; it receives and sends no more models; "
@@ -459,20 +464,22 @@ class _Coordination(Desk):
             elif name == one.path[-1] and (name, one.path[0]) in self.competing.reports:
                 why = f"you compete with {one.path[0]}: {' → '.join(one.path)}"
             refused.append({"from": one.helper, "why": why})
-        carried = [] if entry is None else self.book.provenance(entry)
+        carried = [] if entry is None else self.coordinator.provenance(entry)
         everybody = range(len(self.names))
         about: dict[str, Any] = {
             "participant": name,
             "learns_from": {self.names[a]: round(part, 4) for a, part in self.learned(who, carried)},
             "carries_data_of": [self.names[a] for a in carried],
-            "data_reaches": [self.names[a] for a in everybody if who in self.book.carries(a)],
+            "data_reaches": [
+                self.names[a] for a in everybody if who in self.coordinator.carries(a)
+            ],
             "refused": refused,
         }
         if self.strangers.get(who):
             about["unknown_competitors"] = sorted(self.strangers[who])
         if is_late:
             # Whom it has not named itself it is not told of.
-            carried = self.book.carries(who)
+            carried = self.coordinator.carries(who)
             known = [self.names[rival] for rival in self.rivals(who) if rival in carried]
             named = [rival for rival in known if (name, rival) in self.competing.reports]
             about["too_late"] = "your later models carry data that must not be in them" + (
@@ -489,13 +496,13 @@ class _Coordination(Desk):
         ends: dict[int, tuple[int | None, Parameters]] = {**self.kept}
         for who in late:
             # What it has now is not handed to it once more.
-            clean = self.book.last_without(who, self.rivals(who))
+            clean = self.coordinator.last_without(who, self.rivals(who))
             ends[who] = (clean[0], clean[2]) if clean is not None else (None, self.start)
         requests = {}
         for who in sorted(self.carrier.present(self.needed, self.state.out) & set(ends)):
             came_with, model = ends[who]
             if came_with is not None:
-                self.book.deliver(who, "model", model, [came_with])
+                self.coordinator.deliver(who, "model", model, [came_with])
             requests[who] = Request(
                 "end",
                 self.settings.rounds,
@@ -503,7 +510,7 @@ class _Coordination(Desk):
                 plan=self.told(who, came_with, who in late),
                 replaces=who in late,
             )
-        self.book.keep(self.state.to_bytes())
+        self.coordinator.keep(self.state.to_bytes())
         answers = self.ask(requests)
         before = {who: values for who, (_, values) in ends.items()}
         self.accept({who: answers[who] for who in answers if who not in late}, before)
@@ -514,7 +521,7 @@ class _Coordination(Desk):
         final: list[tuple[Parameters, list[tuple[int, float]], int | None]] = []
         for who, name in enumerate(self.names):
             entry, values = ends.get(who, (None, self.start))
-            carried = self.book.provenance(entry) if entry is not None else []
+            carried = self.coordinator.provenance(entry) if entry is not None else []
             final.append((values, self.learned(who, carried), entry))
             models[name] = values
             carries[name] = tuple(self.names[a] for a in carried)
@@ -523,7 +530,7 @@ class _Coordination(Desk):
         # Figures of the last round are of the model that was trained then; those of the end
         # are of the one that was kept.
         ended = [line for line in self.figures(figures) if line[1] != "validation"]
-        had_incidents = self.book.finish(final, self.tensors, ended, steps)
+        had_incidents = self.coordinator.finish(final, self.tensors, ended, steps)
         return Outcome(
             models=models,
             metrics=figures,

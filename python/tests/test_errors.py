@@ -65,16 +65,16 @@ def not_writable() -> object:
 
 
 def busy() -> object:
-    book = _native.Coordinator.begin("run", about(), A._native, [("", 1)] * 2)
-    return book, federation().run(np.zeros(1), "run", rounds=1)
+    coordinator = _native.Coordinator.begin("run", about(), A._native, [("", 1)] * 2)
+    return coordinator, federation().run(np.zeros(1), "run", rounds=1)
 
 
 def guarded() -> object:
     """What carries b's data must not go to a, whoever asks for it."""
     rivals = fc.CompetingGraph([("a", "b")], ["a", "b"])
-    book = _native.Coordinator.begin("run", about(), rivals._native, [("", 1)] * 2)
-    entries = book.collect("model", 3, [(ONE, None), (ONE, None)])
-    return book.deliver(0, "model", ONE, [entry for entry in entries if entry is not None])
+    coordinator = _native.Coordinator.begin("run", about(), rivals._native, [("", 1)] * 2)
+    entries = coordinator.collect("model", 3, [(ONE, None), (ONE, None)])
+    return coordinator.deliver(0, "model", ONE, [entry for entry in entries if entry is not None])
 
 
 CASES: dict[str, Callable[[], object]] = {

@@ -100,8 +100,8 @@ class Hypernetworks:
         self.adam.step()
 
 
-class Keeper:
-    """What validation data likes: running means, looked at now and then."""
+class EarlyStopping:
+    """The running mean of the models with the lowest validation loss so far."""
 
     def __init__(self, validation):
         self.validation = validation
@@ -179,7 +179,7 @@ def mixture(training, validation):
     return torch.softmax(logits, 1)
 
 
-def rounds(training, keeper, parts, evaluations, rate, decay, pull=0.0, control=False, alone=0):
+def rounds(training, stopping, parts, evaluations, rate, decay, pull=0.0, control=False, alone=0):
     """Local steps and averages or mixtures; `parts` is the matrix of who gets what."""
     if alone:
         trial = initial(PARTICIPANTS).requires_grad_()
@@ -213,7 +213,7 @@ def rounds(training, keeper, parts, evaluations, rate, decay, pull=0.0, control=
                     added = parts @ controls - controls
             if done >= looked + LOOK:
                 looked = done
-                keeper.offer(models)
+                stopping.offer(models)
 
 
 def personal(training, validation, evaluations, rate, decay):
@@ -221,7 +221,7 @@ def personal(training, validation, evaluations, rate, decay):
     networks = Hypernetworks(PARTICIPANTS, 2, PARAMETERS, rate)
     rays = torch.full((PARTICIPANTS, 2), 0.5)
     members = torch.stack([torch.arange(PARTICIPANTS), PARTNER], 1)
-    keeper = Keeper(validation)
+    stopping = EarlyStopping(validation)
     for step in range(evaluations):
         if step % 11 == 10:
             asked = rays.clone().requires_grad_()
@@ -236,8 +236,8 @@ def personal(training, validation, evaluations, rate, decay):
             networks.step()
         if step % LOOK == LOOK - 1:
             with torch.no_grad():
-                keeper.offer(networks.make(rays))
-    return keeper.kept
+                stopping.offer(networks.make(rays))
+    return stopping.kept
 
 
 def reproduce(seeds, evaluations):
@@ -263,10 +263,10 @@ def reproduce(seeds, evaluations):
             dict(parts=pairs, control=True, alone=evaluations * 3 // 100),
         ]
         for way in ways:
-            keeper = Keeper(validation)
+            stopping = EarlyStopping(validation)
             spent = 90 if way["parts"] is pairs else 0
-            rounds(training, keeper, evaluations=evaluations - spent, rate=rate, decay=decay, **way)
-            losses(keeper.kept, test)
+            rounds(training, stopping, evaluations=evaluations - spent, rate=rate, decay=decay, **way)
+            losses(stopping.kept, test)
         for _ in ("CE", "FedCompetitors"):
             losses(personal(training, validation, evaluations - 450, rate, decay), test)
     return time.perf_counter() - start

@@ -198,7 +198,7 @@ pub type Told<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
 
 /// What a draw has once somebody needs it: the learners, with heads of their own or a common
 /// one, and the estimates.
-struct Ground<'a> {
+struct Instance<'a> {
     draw: &'a Draw,
     own: Vec<NativeLearner>,
     common: Vec<NativeLearner>,
@@ -254,36 +254,36 @@ impl Cifar10Experiment {
         let mut work = Work { experiment: self, kept, told, done: 0, total };
 
         let choosing = self.draw(CHOICE_SEEDS[0])?;
-        let mut ground = None;
+        let mut instance = None;
         let mut rows: Vec<Cifar10Row> = Vec::new();
         for method in METHODS {
             let chosen = rows.iter().find(|row| is_same_trainer(row.method, method));
             let rate = match chosen {
                 Some(row) => row.rate,
-                None => work.choose(&choosing, &mut ground, method)?,
+                None => work.choose(&choosing, &mut instance, method)?,
             };
             rows.push(Cifar10Row { method, rate, pieces: Vec::new() });
         }
         for draw in draws {
-            let mut ground = None;
+            let mut instance = None;
             for row in &mut rows {
                 let name = format!("{}-{}", draw.seed, file_name(row.method));
                 let (rate, evaluations) = (row.rate, self.evaluations);
                 let trial = Trial { name, method: row.method, rate, evaluations };
-                row.pieces.push(work.piece(draw, &mut ground, &trial)?);
+                row.pieces.push(work.piece(draw, &mut instance, &trial)?);
             }
         }
         Ok(rows)
     }
 
-    fn ground<'a>(&self, draw: &'a Draw) -> Result<Ground<'a>, FederateError> {
+    fn instance<'a>(&self, draw: &'a Draw) -> Result<Instance<'a>, FederateError> {
         let (training, test) = &self.images;
         let own = draw.split.learners(training, test, draw.seed).map_err(unusable)?;
         let (side, channels) = training.shape();
         let common: Arc<dyn Model> = Arc::new(Cnn::new(side, channels, PARTICIPANTS));
         let common = own.iter().map(|one| one.with_model(Arc::clone(&common)));
         let common = common.collect::<Result<_, _>>().map_err(unusable)?;
-        Ok(Ground { draw, own, common, estimates: Vec::new() })
+        Ok(Instance { draw, own, common, estimates: Vec::new() })
     }
 }
 
@@ -309,14 +309,14 @@ impl Work<'_> {
     fn choose<'a>(
         &mut self,
         draw: &'a Draw,
-        ground: &mut Option<Ground<'a>>,
+        instance: &mut Option<Instance<'a>>,
         method: Method,
     ) -> Result<f32, ExperimentError> {
         let (mut best, mut chosen) = (f64::NEG_INFINITY, RATES[0]);
         for rate in RATES {
             let name = format!("choice-{}-{rate}", file_name(method));
             let evaluations = self.experiment.tried_evaluations;
-            let piece = self.piece(draw, ground, &Trial { name, method, rate, evaluations })?;
+            let piece = self.piece(draw, instance, &Trial { name, method, rate, evaluations })?;
             if piece.validation > best {
                 (best, chosen) = (piece.validation, rate);
             }
@@ -328,7 +328,7 @@ impl Work<'_> {
     fn piece<'a>(
         &mut self,
         draw: &'a Draw,
-        ground: &mut Option<Ground<'a>>,
+        instance: &mut Option<Instance<'a>>,
         trial: &Trial,
     ) -> Result<Piece, ExperimentError> {
         (self.told)(self.done, self.total, &trial.name);
@@ -336,11 +336,11 @@ impl Work<'_> {
         if let Some(piece) = (self.kept.recall)(&trial.name) {
             return Ok(piece);
         }
-        let ground = match ground {
-            Some(ground) => ground,
-            none => none.insert(self.experiment.ground(draw)?),
+        let instance = match instance {
+            Some(instance) => instance,
+            none => none.insert(self.experiment.instance(draw)?),
         };
-        let piece = match ground.train(trial) {
+        let piece = match instance.train(trial) {
             // What makes training diverge is no choice.
             Err(FederateError::Participant { error: LearnError::Diverged, .. })
                 if draw.seed == CHOICE_SEEDS[0] =>
@@ -355,7 +355,7 @@ impl Work<'_> {
     }
 }
 
-impl Ground<'_> {
+impl Instance<'_> {
     fn train(&mut self, trial: &Trial) -> Result<Piece, FederateError> {
         let Trial { method, rate, evaluations, .. } = *trial;
         let competing = &self.draw.competing;

@@ -65,7 +65,7 @@ pub struct Estimates {
 }
 
 /// One federation, and what was estimated there.
-pub(super) struct Ground {
+pub(super) struct Instance {
     pub learners: Vec<NativeLearner>,
     pub estimates: Estimates,
 }
@@ -102,11 +102,11 @@ pub(super) struct Contest<'a> {
     pub error: fn(&NativeLearner, &[f32]) -> f64,
 }
 
-/// What a contest gives: the methods as chosen, each with its run on each ground.
+/// What a contest gives: the methods as chosen, each with its run on each instance.
 pub(super) type Outcomes = Vec<(Trial, Vec<Run>)>;
 
 impl Contest<'_> {
-    /// Chooses for each method by the first grounds, of which there may be none, and runs it
+    /// Chooses for each method by the first instances, of which there may be none, and runs it
     /// on the others.
     ///
     /// `make` gives the learners of a seed. Everything is done in parallel as far as there are
@@ -121,38 +121,38 @@ impl Contest<'_> {
         to_show: &[T],
         make: impl Fn(&T) -> Result<(u64, Vec<NativeLearner>), FederateError> + Sync,
         progress: Progress<'_>,
-    ) -> Result<(Vec<Ground>, Outcomes), FederateError> {
+    ) -> Result<(Vec<Instance>, Outcomes), FederateError> {
         // With one rule there is nothing to choose.
         let to_choose = if self.rules.len() > 1 { to_choose } else { &[] };
         let more_trainers: usize =
             self.methods.iter().map(|method| method.variants().len() - 1).sum();
-        let grounds = to_choose.len() + to_show.len();
-        let total = grounds * (2 + usize::from(self.measure))
+        let instances = to_choose.len() + to_show.len();
+        let total = instances * (2 + usize::from(self.measure))
             + (self.methods.len() * self.rules.len() + more_trainers) * to_choose.len()
             + self.methods.len() * to_show.len();
         let done = AtomicUsize::new(0);
         let tick = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
 
         let all: Vec<&T> = to_choose.iter().chain(to_show).collect();
-        let mut grounds = all
+        let mut instances = all
             .par_iter()
             .map(|one| {
                 let (seed, learners) = make(one)?;
                 let estimates = self.estimate(&learners, seed, &tick)?;
-                Ok(Ground { learners, estimates })
+                Ok(Instance { learners, estimates })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let shown = grounds.split_off(to_choose.len());
-        let chosen = self.choose(&grounds, &tick);
+        let shown = instances.split_off(to_choose.len());
+        let chosen = self.choose(&instances, &tick);
 
-        let tasks: Vec<(Trial, &Ground)> = chosen
+        let tasks: Vec<(Trial, &Instance)> = chosen
             .iter()
-            .flat_map(|&trial| shown.iter().map(move |ground| (trial, ground)))
+            .flat_map(|&trial| shown.iter().map(move |instance| (trial, instance)))
             .collect();
         let runs: Vec<Run> = tasks
             .par_iter()
-            .map(|&(trial, ground)| {
-                let run = self.run_once(ground, trial);
+            .map(|&(trial, instance)| {
+                let run = self.run_once(instance, trial);
                 tick();
                 run
             })
@@ -167,16 +167,16 @@ impl Contest<'_> {
 
     /// For each method what validation data likes best: first among the rules, then with
     /// that rule among the trainers.
-    fn choose(&self, grounds: &[Ground], tick: &(dyn Fn() + Sync)) -> Vec<Trial> {
+    fn choose(&self, instances: &[Instance], tick: &(dyn Fn() + Sync)) -> Vec<Trial> {
         let judged = |trials: Vec<Trial>| -> Vec<(Trial, f64)> {
             trials
                 .into_par_iter()
                 .map(|trial| {
-                    let losses = grounds.iter().map(|ground| {
-                        let run = self.run_once(ground, trial);
+                    let losses = instances.iter().map(|instance| {
+                        let run = self.run_once(instance, trial);
                         tick();
                         // What makes training diverge is no choice.
-                        run.map_or(f64::INFINITY, |run| self.off(ground, &run.models))
+                        run.map_or(f64::INFINITY, |run| self.off(instance, &run.models))
                     });
                     (trial, losses.sum())
                 })
@@ -186,7 +186,7 @@ impl Contest<'_> {
         let usual = |method| self.rules.iter().map(move |&rule| Trial { method, rule, trainer: 0 });
         let tried = judged(self.methods.iter().flat_map(|&method| usual(method)).collect());
         let chosen = tried.chunks_exact(self.rules.len()).filter_map(least);
-        if grounds.is_empty() {
+        if instances.is_empty() {
             return chosen.map(|(trial, _)| trial).collect();
         }
         chosen
@@ -226,10 +226,10 @@ impl Contest<'_> {
         Ok(Estimates { seed, benefits, agreements })
     }
 
-    fn run_once(&self, ground: &Ground, trial: Trial) -> Result<Run, FederateError> {
+    fn run_once(&self, instance: &Instance, trial: Trial) -> Result<Run, FederateError> {
         let competing = self.competing;
         let Trial { method, trainer, rule } = trial;
-        let Ground { learners: data, estimates } = ground;
+        let Instance { learners: data, estimates } = instance;
         let Variant { trainer, local_steps, .. } = method.variants().swap_remove(trainer);
         let federation = federation(competing, data, estimates.seed)?;
         let nothing = BenefitGraph::builder(competing.participants()).build();
@@ -249,9 +249,9 @@ impl Contest<'_> {
     }
 
     /// How far models are off, on average over their participants.
-    fn off(&self, ground: &Ground, models: &[Vec<f32>]) -> f64 {
+    fn off(&self, instance: &Instance, models: &[Vec<f32>]) -> f64 {
         let errors =
-            ground.learners.iter().zip(models).map(|(one, model)| (self.error)(one, model));
+            instance.learners.iter().zip(models).map(|(one, model)| (self.error)(one, model));
         // Proportions count: the participant with the hardest task must not decide alone.
         errors.map(f64::ln).sum::<f64>() / models.len() as f64
     }

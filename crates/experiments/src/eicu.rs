@@ -102,15 +102,16 @@ impl EicuExperiment {
         };
         let learners =
             |&(seed, fold): &(u64, usize)| Ok((seed, self.learners(&competing, seed, fold)?));
-        let (grounds, outcomes) = contest.run(&to_choose, &to_show, learners, progress)?;
+        let (instances, outcomes) = contest.run(&to_choose, &to_show, learners, progress)?;
         let methods = outcomes
             .into_iter()
             .map(|(trial, runs)| {
-                let repeats = grounds.chunks_exact(FOLDS).zip(runs.chunks_exact(FOLDS));
-                let cells = repeats.map(|(grounds, runs)| {
-                    let folds = || grounds.iter().zip(runs);
+                let repeats = instances.chunks_exact(FOLDS).zip(runs.chunks_exact(FOLDS));
+                let cells = repeats.map(|(instances, runs)| {
+                    let folds = || instances.iter().zip(runs);
                     let of = |a: usize| {
-                        auc(folds().map(|(ground, run)| (&ground.learners[a], &run.models[a][..])))
+                        auc(folds()
+                            .map(|(instance, run)| (&instance.learners[a], &run.models[a][..])))
                     };
                     (0..competing.participants().len()).map(of).collect()
                 });
@@ -121,7 +122,7 @@ impl EicuExperiment {
         Ok(EicuResults {
             budget: self.evaluations,
             rules: self.rules.len(),
-            estimates: grounds.into_iter().map(|ground| ground.estimates).collect(),
+            estimates: instances.into_iter().map(|instance| instance.estimates).collect(),
             methods,
             competing,
         })

@@ -99,10 +99,10 @@ impl Experiment {
             error: |learner, model| squared_error(learner, Part::Validation, model),
         };
         let learners = |&seed: &u64| Ok((seed, self.learners(&competing, seed)?));
-        let (grounds, outcomes) = contest.run(&CHOICE_SEEDS, &seeds, learners, progress)?;
+        let (instances, outcomes) = contest.run(&CHOICE_SEEDS, &seeds, learners, progress)?;
         let methods = outcomes.into_iter().map(|(trial, runs)| {
-            let cells = grounds.iter().zip(&runs).map(|(ground, run)| {
-                let measured = ground.learners.iter().zip(&run.models);
+            let cells = instances.iter().zip(&runs).map(|(instance, run)| {
+                let measured = instance.learners.iter().zip(&run.models);
                 measured.map(|(one, model)| squared_error(one, Part::Test, model)).collect()
             });
             method_result(trial, &runs, cells.collect())
@@ -112,7 +112,7 @@ impl Experiment {
             budget: self.evaluations,
             rules: self.rules.len(),
             methods: methods.collect(),
-            estimates: grounds.into_iter().map(|ground| ground.estimates).collect(),
+            estimates: instances.into_iter().map(|instance| instance.estimates).collect(),
             competing,
         })
     }

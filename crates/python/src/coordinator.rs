@@ -1,4 +1,4 @@
-//! The coordinator's book: guard, ledger and store for participants that are elsewhere.
+//! The coordinator: guard, ledger and store for participants that are elsewhere.
 
 use std::{borrow::Cow, path::PathBuf, sync::Mutex};
 
@@ -52,13 +52,13 @@ type Kept<'py> = (usize, u64, Bound<'py, PyArray1<f32>>);
 /// An entry, its round, and its numbers.
 type Clean<'py> = (u64, usize, Bound<'py, PyArray1<f32>>);
 
-/// The book.
+/// The coordinator of a run.
 #[pyclass(frozen, module = "fedcompetitors._native")]
 pub struct Coordinator {
-    book: Mutex<Book>,
+    opened: Mutex<Opened>,
 }
 
-struct Book {
+struct Opened {
     coordinator: runs::Coordinator,
     /// Where it was when it was opened.
     stand: Stand,
@@ -66,20 +66,20 @@ struct Book {
 
 impl Coordinator {
     fn new(coordinator: runs::Coordinator, stand: Stand) -> Self {
-        Self { book: Mutex::new(Book { coordinator, stand }) }
+        Self { opened: Mutex::new(Opened { coordinator, stand }) }
     }
 
-    /// Works on the book while other Python threads go on.
+    /// Works on the run while other Python threads go on.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut Book) -> Result<T, Failure> + Send,
+        work: impl FnOnce(&mut Opened) -> Result<T, Failure> + Send,
     ) -> Result<T, Failure> {
         py.detach(|| {
-            let mut book = self.book.lock().map_err(|_| {
-                Failure::new("FedCompetitorsError", "the book was left half-written", "resume")
+            let mut opened = self.opened.lock().map_err(|_| {
+                Failure::new("FedCompetitorsError", "the run was left half-written", "resume")
             })?;
-            work(&mut book)
+            work(&mut opened)
         })
     }
 }
@@ -119,8 +119,8 @@ impl Coordinator {
         &self,
         py: Python<'_>,
     ) -> Result<(Cow<'static, [u8]>, Option<String>, Option<BenefitGraph>, bool), Failure> {
-        self.with(py, |book| {
-            let Stand { state, plan, benefit, is_complete, .. } = &book.stand;
+        self.with(py, |opened| {
+            let Stand { state, plan, benefit, is_complete, .. } = &opened.stand;
             let benefit = benefit.clone().map(BenefitGraph::listed);
             Ok((Cow::Owned(state.clone()), plan.clone(), benefit, *is_complete))
         })
@@ -128,7 +128,7 @@ impl Coordinator {
 
     /// The last that was accepted of everybody, in a resumed run.
     fn kept<'py>(&self, py: Python<'py>) -> Result<Vec<Kept<'py>>, Failure> {
-        let kept = self.with(py, |book| Ok(std::mem::take(&mut book.stand.kept)))?;
+        let kept = self.with(py, |opened| Ok(std::mem::take(&mut opened.stand.kept)))?;
         let kept = kept.into_iter().map(|parcel| {
             let entry = parcel.entry();
             (parcel.from, entry, PyArray1::from_vec(py, parcel.values))
@@ -137,23 +137,23 @@ impl Coordinator {
     }
 
     fn competing(&self, py: Python<'_>) -> Result<CompetingGraph, Failure> {
-        self.with(py, |book| Ok(CompetingGraph::listed(book.coordinator.competing().clone())))
+        self.with(py, |opened| Ok(CompetingGraph::listed(opened.coordinator.competing().clone())))
     }
 
     fn carries(&self, py: Python<'_>, participant: usize) -> Result<Vec<usize>, Failure> {
-        self.with(py, |book| Ok(book.coordinator.carries(participant).collect()))
+        self.with(py, |opened| Ok(opened.coordinator.carries(participant).collect()))
     }
 
     /// The figures of a resumed run's rounds so far, each with its round.
     fn told(&self, py: Python<'_>) -> Result<Vec<(usize, Figure)>, Failure> {
-        let told = self.with(py, |book| Ok(book.coordinator.told()?))?;
+        let told = self.with(py, |opened| Ok(opened.coordinator.told()?))?;
         let figure = |one: Told| (one.participant, one.split, one.metric, one.value);
         Ok(told.into_iter().map(|(round, one)| (round, figure(one))).collect())
     }
 
     /// Whose data something carries that was accepted and is kept.
     fn provenance(&self, py: Python<'_>, entry: u64) -> Result<Vec<usize>, Failure> {
-        self.with(py, |book| Ok(book.coordinator.provenance(entry)?))
+        self.with(py, |opened| Ok(opened.coordinator.provenance(entry)?))
     }
 
     /// The round in which a participant was first handed what carries another one's data.
@@ -163,7 +163,7 @@ impl Coordinator {
         participant: usize,
         other: usize,
     ) -> Result<Option<usize>, Failure> {
-        self.with(py, |book| Ok(book.coordinator.carries_since(participant, other)?))
+        self.with(py, |opened| Ok(opened.coordinator.carries_since(participant, other)?))
     }
 
     /// The last that was kept of a participant and carries no data of these others: its entry,
@@ -175,24 +175,26 @@ impl Coordinator {
         others: Vec<usize>,
     ) -> Result<Option<Clean<'py>>, Failure> {
         let found =
-            self.with(py, |book| Ok(book.coordinator.last_without(participant, &others)?))?;
+            self.with(py, |opened| Ok(opened.coordinator.last_without(participant, &others)?))?;
         Ok(found.map(|(entry, round, values)| (entry, round, PyArray1::from_vec(py, values))))
     }
 
     fn begin_round(&self, py: Python<'_>, round: usize) -> Result<(), Failure> {
-        self.with(py, |book| {
-            book.coordinator.begin_round(round);
+        self.with(py, |opened| {
+            opened.coordinator.begin_round(round);
             Ok(())
         })
     }
 
     fn missing(&self, py: Python<'_>, participant: usize) -> Result<(), Failure> {
-        self.with(py, |book| Ok(book.coordinator.incident(participant, IncidentKind::Missing)?))
+        self.with(py, |opened| {
+            Ok(opened.coordinator.incident(participant, IncidentKind::Missing)?)
+        })
     }
 
     fn unreadable(&self, py: Python<'_>, participant: usize) -> Result<(), Failure> {
-        self.with(py, |book| {
-            Ok(book.coordinator.incident(participant, IncidentKind::Unreadable)?)
+        self.with(py, |opened| {
+            Ok(opened.coordinator.incident(participant, IncidentKind::Unreadable)?)
         })
     }
 
@@ -217,7 +219,7 @@ impl Coordinator {
                     .transpose()
             })
             .collect::<Result<Vec<_>, Failure>>()?;
-        self.with(py, |book| Ok(book.coordinator.collect(content, length, &slices)?))
+        self.with(py, |opened| Ok(opened.coordinator.collect(content, length, &slices)?))
     }
 
     /// Asks whether a participant may be handed what was made of these entries; then it is.
@@ -230,22 +232,22 @@ impl Coordinator {
         made_of: Vec<u64>,
     ) -> Result<Vec<usize>, Failure> {
         let (content, values) = (content_of(content)?, slice(&values)?);
-        self.with(py, |book| Ok(book.coordinator.deliver(to, content, values, &made_of)?))
+        self.with(py, |opened| Ok(opened.coordinator.deliver(to, content, values, &made_of)?))
     }
 
     /// Sets a training aside for an estimate in between.
     fn begin_estimate(&self, py: Python<'_>, label: &str) -> Result<(), Failure> {
-        self.with(py, |book| Ok(book.coordinator.begin_estimate(label)?))
+        self.with(py, |opened| Ok(opened.coordinator.begin_estimate(label)?))
     }
 
     /// Keeps what has moved in the estimate so far.
     fn keep_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
-        self.with(py, |book| Ok(book.coordinator.keep_estimate()?))
+        self.with(py, |opened| Ok(opened.coordinator.keep_estimate()?))
     }
 
     /// Breaks the estimate off: what it has shown stays on record.
     fn break_off_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
-        self.with(py, |book| Ok(book.coordinator.break_off_estimate()?))
+        self.with(py, |opened| Ok(opened.coordinator.break_off_estimate()?))
     }
 
     fn end_estimate(
@@ -256,7 +258,7 @@ impl Coordinator {
         before: usize,
     ) -> Result<(), Failure> {
         let benefit = &benefit.graph;
-        self.with(py, |book| Ok(book.coordinator.end_estimate(benefit, gradients, before)?))
+        self.with(py, |opened| Ok(opened.coordinator.end_estimate(benefit, gradients, before)?))
     }
 
     fn follow(
@@ -268,8 +270,8 @@ impl Coordinator {
         benefit: PyRef<'_, BenefitGraph>,
     ) -> Result<(), Failure> {
         let benefit = &benefit.graph;
-        self.with(py, |book| {
-            Ok(book.coordinator.follow((plan, certificate, why), benefit, &refusal_text)?)
+        self.with(py, |opened| {
+            Ok(opened.coordinator.follow((plan, certificate, why), benefit, &refusal_text)?)
         })
     }
 
@@ -280,7 +282,7 @@ impl Coordinator {
         since: usize,
     ) -> Result<(), Failure> {
         let competing = competing.graph.clone();
-        self.with(py, |book| Ok(book.coordinator.declare(competing, since)?))
+        self.with(py, |opened| Ok(opened.coordinator.declare(competing, since)?))
     }
 
     fn found(
@@ -290,18 +292,18 @@ impl Coordinator {
         source: &str,
         samples: usize,
     ) -> Result<(), Failure> {
-        self.with(py, |book| Ok(book.coordinator.found(participant, source, samples)?))
+        self.with(py, |opened| Ok(opened.coordinator.found(participant, source, samples)?))
     }
 
     fn tell(&self, py: Python<'_>, figures: Vec<Figure>) -> Result<(), Failure> {
-        self.with(py, |book| {
-            book.coordinator.tell(told(figures));
+        self.with(py, |opened| {
+            opened.coordinator.tell(told(figures));
             Ok(())
         })
     }
 
     fn keep(&self, py: Python<'_>, state: &[u8]) -> Result<(), Failure> {
-        self.with(py, |book| Ok(book.coordinator.keep(state.to_vec())?))
+        self.with(py, |opened| Ok(opened.coordinator.keep(state.to_vec())?))
     }
 
     fn keep_models(
@@ -313,7 +315,7 @@ impl Coordinator {
             .iter()
             .map(|(entry, values)| Ok((*entry, slice(values)?)))
             .collect::<Result<Vec<_>, Failure>>()?;
-        self.with(py, |book| Ok(book.coordinator.keep_models(&models)?))
+        self.with(py, |opened| Ok(opened.coordinator.keep_models(&models)?))
     }
 
     /// Ends the run; were there incidents?
@@ -332,8 +334,8 @@ impl Coordinator {
                 Ok(Final { parameters, parts: parts.clone(), entry: *entry })
             })
             .collect::<Result<Vec<_>, Failure>>()?;
-        self.with(py, |book| {
-            Ok(book.coordinator.finish(&models, &tensors, told(figures), gradients)?)
+        self.with(py, |opened| {
+            Ok(opened.coordinator.finish(&models, &tensors, told(figures), gradients)?)
         })
     }
 }

@@ -1,7 +1,7 @@
-//! The coordinator's book, for a federation whose participants are elsewhere: at the other end
+//! The coordinator, for a federation whose participants are elsewhere: at the other end
 //! of a network, or in another language.
 //!
-//! Whoever carries messages tells the book what has come and asks it before anything goes. It
+//! Whoever carries messages reports to it what has come and asks it before anything goes. It
 //! has the same guard, ledger and store as a run in one process, so the same audit reads it.
 //! What a participant may carry is everything that it was ever handed.
 
@@ -88,7 +88,7 @@ pub struct Stand {
     pub is_complete: bool,
 }
 
-/// The book.
+/// The coordinator of a run.
 #[derive(Debug)]
 pub struct Coordinator {
     store: Store,

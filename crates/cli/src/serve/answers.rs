@@ -14,14 +14,14 @@ use fedcompetitors_report::html::{LIVE_ICON, LIVE_SCRIPT, LIVE_STYLE, list_page,
 use fedcompetitors_runs::{self as runs, RunError};
 
 use super::{
-    Desk, guard,
+    Server, guard,
     guard::{encoded, told},
     live::{Live, version},
     own, what_if,
 };
 
 /// All addresses.
-pub fn router(desk: Arc<Desk>) -> Router {
+pub fn router(server: Arc<Server>) -> Router {
     Router::new()
         .route("/", get(list))
         .route("/style.css", get(|| async { file("text/css; charset=utf-8", LIVE_STYLE) }))
@@ -36,8 +36,8 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route("/run/{name}/certificate.json", get(certificate))
         .route("/run/{name}/metrics.csv", get(metrics))
         .fallback(|| async { not_here() })
-        .layer(middleware::from_fn_with_state(Arc::clone(&desk), guard::check))
-        .with_state(desk)
+        .layer(middleware::from_fn_with_state(Arc::clone(&server), guard::check))
+        .with_state(server)
 }
 
 fn file(kind: &'static str, text: impl Into<axum::body::Body>) -> Response {
@@ -60,8 +60,11 @@ pub fn busy() -> Response {
 }
 
 /// Does what costs something, if not too many others do; elsewhere, so that nobody waits for it.
-pub async fn at_work(desk: &Desk, work: impl FnOnce() -> Response + Send + 'static) -> Response {
-    let Ok(permit) = Arc::clone(&desk.work).try_acquire_owned() else {
+pub async fn at_work(
+    server: &Server,
+    work: impl FnOnce() -> Response + Send + 'static,
+) -> Response {
+    let Ok(permit) = Arc::clone(&server.work).try_acquire_owned() else {
         return busy();
     };
     let done = tokio::task::spawn_blocking(move || {
@@ -75,13 +78,13 @@ pub async fn at_work(desk: &Desk, work: impl FnOnce() -> Response + Send + 'stat
 }
 
 /// The list of runs; of a single one, its page.
-async fn list(State(desk): State<Arc<Desk>>) -> Response {
-    if let Some(name) = desk.runs.single() {
+async fn list(State(server): State<Arc<Server>>) -> Response {
+    if let Some(name) = server.runs.single() {
         let address = format!("/run/{}/", encoded(name));
         return (StatusCode::SEE_OTHER, [(header::LOCATION, address)]).into_response();
     }
-    let shared = Arc::clone(&desk);
-    at_work(&desk, move || {
+    let shared = Arc::clone(&server);
+    at_work(&server, move || {
         let (runs, unlisted) = shared.runs.listed();
         html(list_page(&shared.runs.title(), &runs, unlisted))
     })
@@ -89,13 +92,13 @@ async fn list(State(desk): State<Arc<Desk>>) -> Response {
 }
 
 /// The page of a run.
-async fn page(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
-    let Some(live) = desk.runs.find(&name) else {
+async fn page(State(server): State<Arc<Server>>, Path(name): Path<String>) -> Response {
+    let Some(live) = server.runs.find(&name) else {
         return not_here();
     };
     let shown = live.now().await;
     match &shown.page {
-        Ok(page) => html(live_page(page, &version(&shown.parts), desk.runs.single().is_none())),
+        Ok(page) => html(live_page(page, &version(&shown.parts), server.runs.single().is_none())),
         Err(why) => unreadable(why),
     }
 }
@@ -106,12 +109,12 @@ pub fn unreadable(why: &str) -> Response {
 
 /// What changes on the page of a run, as it does.
 async fn events(
-    State(desk): State<Arc<Desk>>,
+    State(server): State<Arc<Server>>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let Some(live) = desk.runs.find(&name) else {
+    let Some(live) = server.runs.find(&name) else {
         return not_here();
     };
     let since = since(query.as_deref(), &headers);
@@ -132,22 +135,22 @@ pub fn stream(body: axum::body::Body) -> Response {
     ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
 
-async fn plan(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
-    download(&desk, &name, "plan.json", "application/json", |live| {
+async fn plan(State(server): State<Arc<Server>>, Path(name): Path<String>) -> Response {
+    download(&server, &name, "plan.json", "application/json", |live| {
         Ok(runs::proof(live.folder())?.map(|proof| proof.plan.into_bytes()))
     })
     .await
 }
 
-async fn certificate(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
-    download(&desk, &name, "certificate.json", "application/json", |live| {
+async fn certificate(State(server): State<Arc<Server>>, Path(name): Path<String>) -> Response {
+    download(&server, &name, "certificate.json", "application/json", |live| {
         Ok(runs::proof(live.folder())?.map(|proof| proof.certificate.into_bytes()))
     })
     .await
 }
 
-async fn metrics(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
-    download(&desk, &name, "metrics.csv", "text/csv; charset=utf-8", |live| {
+async fn metrics(State(server): State<Arc<Server>>, Path(name): Path<String>) -> Response {
+    download(&server, &name, "metrics.csv", "text/csv; charset=utf-8", |live| {
         let mut table = Vec::new();
         // Writing to memory does not fail.
         let _ = runs::write_metrics(live.folder(), &mut table)?;
@@ -158,16 +161,16 @@ async fn metrics(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Res
 
 /// A file made of a run.
 async fn download(
-    desk: &Desk,
+    server: &Server,
     name: &str,
     title: &'static str,
     kind: &'static str,
     make: impl FnOnce(&Live) -> Result<Option<Vec<u8>>, RunError> + Send + 'static,
 ) -> Response {
-    let Some(live) = desk.runs.find(name) else {
+    let Some(live) = server.runs.find(name) else {
         return not_here();
     };
-    at_work(desk, move || match make(&live) {
+    at_work(server, move || match make(&live) {
         Ok(Some(text)) => {
             let as_file = format!("attachment; filename=\"{title}\"");
             ([(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, &as_file)], text)

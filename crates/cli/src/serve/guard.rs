@@ -18,7 +18,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use super::Desk;
+use super::Server;
 use crate::Failure;
 
 /// Bytes of an address. A longer question is none that a person has asked.
@@ -226,8 +226,12 @@ fn local_path(path: &str) -> String {
 }
 
 /// Lets through whom the guard lets through, and says what every answer says.
-pub async fn check(State(desk): State<Arc<Desk>>, mut request: Request, next: Next) -> Response {
-    let guard = &desk.guard;
+pub async fn check(
+    State(server): State<Arc<Server>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let guard = &server.guard;
     let refusal = guard
         .refusal(&request)
         .or_else(|| if guard.is_open() { None } else { guard.entry(request.uri()) });

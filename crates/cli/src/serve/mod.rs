@@ -46,7 +46,7 @@ const MOST_AT_WORK: usize = 4;
 const SHORTEST_SECRET: usize = 16;
 
 /// What all answers share.
-pub struct Desk {
+pub struct Server {
     pub runs: Runs,
     pub guard: Guard,
     /// A permit for each answer that costs something.
@@ -85,7 +85,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<Outcome, Failure> {
         let guard = Guard::new(address, &keys, &participants);
         introduce(address, &guard, &participants);
         let work = Arc::new(Semaphore::new(MOST_AT_WORK));
-        listen(&listener, Arc::new(Desk { runs, guard, work })).await
+        listen(&listener, Arc::new(Server { runs, guard, work })).await
     })
 }
 
@@ -109,9 +109,9 @@ fn introduce(address: SocketAddr, guard: &Guard, participants: &[(usize, String)
 }
 
 /// Answers until the program is ended.
-async fn listen(listener: &TcpListener, desk: Arc<Desk>) -> Result<Outcome, Failure> {
+async fn listen(listener: &TcpListener, server: Arc<Server>) -> Result<Outcome, Failure> {
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let pages = answers::router(desk);
+    let pages = answers::router(server);
     loop {
         let Ok(place) = Arc::clone(&connections).acquire_owned().await else {
             return Ok(Outcome::Done);

@@ -11,18 +11,18 @@ use axum::{
 use fedcompetitors_report::html::{own_page, own_part};
 
 use super::{
-    Desk,
+    Server,
     answers::{html, not_here, since, stream, unreadable},
     guard::Role,
     live::{Live, Part, Parts, Shown, version},
 };
 
 /// The run and the participant, if it is one who asks.
-fn whose(desk: &Desk, role: Role) -> Option<(Arc<Live>, usize)> {
+fn whose(server: &Server, role: Role) -> Option<(Arc<Live>, usize)> {
     let Role::Participant(participant) = role else {
         return None;
     };
-    Some((desk.runs.find(desk.runs.single()?)?, participant))
+    Some((server.runs.find(server.runs.single()?)?, participant))
 }
 
 fn parts(shown: &Shown, participant: usize) -> Parts {
@@ -34,8 +34,8 @@ fn parts(shown: &Shown, participant: usize) -> Parts {
     }
 }
 
-pub async fn page(State(desk): State<Arc<Desk>>, Extension(role): Extension<Role>) -> Response {
-    let Some((live, participant)) = whose(&desk, role) else {
+pub async fn page(State(server): State<Arc<Server>>, Extension(role): Extension<Role>) -> Response {
+    let Some((live, participant)) = whose(&server, role) else {
         return not_here();
     };
     let shown = live.now().await;
@@ -49,12 +49,12 @@ pub async fn page(State(desk): State<Arc<Desk>>, Extension(role): Extension<Role
 }
 
 pub async fn events(
-    State(desk): State<Arc<Desk>>,
+    State(server): State<Arc<Server>>,
     Extension(role): Extension<Role>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let Some((live, participant)) = whose(&desk, role) else {
+    let Some((live, participant)) = whose(&server, role) else {
         return not_here();
     };
     let since = since(query.as_deref(), &headers);

@@ -28,7 +28,7 @@ use fedcompetitors_report::{
 use fedcompetitors_select::{Effort, Greedy, Objective, Plan, Policy, Setting};
 
 use super::{
-    Desk,
+    Server,
     answers::{at_work, html, not_here, unreadable},
     guard::told,
 };
@@ -276,11 +276,11 @@ fn amount(text: &str) -> Result<f64, Nonsense> {
 
 /// The page for a question.
 pub async fn what_if(
-    State(desk): State<Arc<Desk>>,
+    State(server): State<Arc<Server>>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let Some(live) = desk.runs.find(&name) else {
+    let Some(live) = server.runs.find(&name) else {
         return not_here();
     };
     let page = match live.now().await.page {
@@ -300,7 +300,7 @@ pub async fn what_if(
             (StatusCode::SEE_OTHER, [(header::LOCATION, question.address())]).into_response()
         }
         Ok((question, false)) => {
-            at_work(&desk, move || match answer(&page, &question) {
+            at_work(&server, move || match answer(&page, &question) {
                 Ok(asked) => html(what_if_page(&asked)),
                 Err(error) => nonsense(format!("{error}.")),
             })

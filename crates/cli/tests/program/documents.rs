@@ -148,8 +148,8 @@ fn matches(patterns: &[String], lines: &[&str]) -> bool {
 /// Runs every command of a document and compares what it prints.
 fn check(document: &str) {
     let text = read(document);
-    let desk = Desk::new();
-    std::os::unix::fs::symlink(root().join("examples"), desk.path("examples")).expect("a link");
+    let sandbox = Sandbox::new();
+    std::os::unix::fs::symlink(root().join("examples"), sandbox.path("examples")).expect("a link");
     let program = Path::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"));
     let folders = env::var("PATH").unwrap_or_default();
     let path = format!("{}:{folders}", program.parent().expect("a folder").display());
@@ -164,7 +164,7 @@ fn check(document: &str) {
     {
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{}", step.command)])
-            .current_dir(desk.0.path())
+            .current_dir(sandbox.0.path())
             .env("PATH", &path)
             .output()
             .expect("a shell");
@@ -256,9 +256,9 @@ fn every_block_of_the_documents_is_run_or_compared() {
 /// `docs/cli.md` is made from the program's own help.
 #[test]
 fn the_command_line_is_documented_as_it_is() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let help = |command: &[&str]| {
-        let output = desk.run(&[command, &["--help"]].concat());
+        let output = sandbox.run(&[command, &["--help"]].concat());
         assert!(output.status.success(), "{command:?}");
         let lines = text(&output.stdout);
         lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
@@ -283,7 +283,7 @@ fn the_command_line_is_documented_as_it_is() {
 /// `docs/methods.md` is made from the registries.
 #[test]
 fn everything_that_can_be_named_is_documented() {
-    let listed = Desk::new().run(&["list", "--format", "markdown"]);
+    let listed = Sandbox::new().run(&["list", "--format", "markdown"]);
     let page = format!(
         "# Methods, models and metrics\n\n\
         What a [federation file](federation-file.md) can name. Made by `fedcompetitors list --format markdown`;\n\

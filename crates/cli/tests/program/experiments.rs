@@ -6,10 +6,10 @@ use super::*;
 /// files that hold the same.
 #[test]
 fn an_experiment_runs_and_is_written() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let small = ["--seeds", "1", "--evaluations", "500", "--rate", "0.03", "--decay", "0.001"];
     let arguments = ["reproduce", "synthetic-weak", "--format", "json", "--out", "results"];
-    let output = desk.run(&[&arguments[..], &small].concat());
+    let output = sandbox.run(&[&arguments[..], &small].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let methods = results["methods"].as_array().expect("a list");
@@ -31,18 +31,18 @@ fn an_experiment_runs_and_is_written() {
         assert_eq!(row["gradients"].as_f64(), Some(500.0), "{}", row["method"]);
         assert_eq!(row["paper"].as_array().map(Vec::len), Some(8));
     }
-    let written = fs::read(desk.path("results/results.json")).expect("written");
+    let written = fs::read(sandbox.path("results/results.json")).expect("written");
     assert_eq!(written, output.stdout);
-    let table = fs::read_to_string(desk.path("results/table.md")).expect("written");
+    let table = fs::read_to_string(sandbox.path("results/table.md")).expect("written");
     assert!(table.contains("| FedCompetitors, mixing |"));
     assert!(
-        fs::read_to_string(desk.path("results/table.txt")).expect("written").contains("paper's")
+        fs::read_to_string(sandbox.path("results/table.txt")).expect("written").contains("paper's")
     );
 }
 
 #[test]
 fn an_experiment_that_cannot_be_is_refused() {
-    let run = |more: &[&str]| seen(&Desk::new().run(&[&["reproduce"], more].concat()));
+    let run = |more: &[&str]| seen(&Sandbox::new().run(&[&["reproduce"], more].concat()));
     insta::assert_snapshot!(run(&["synthetic-week"]));
     insta::assert_snapshot!(run(&["synthetic-weak", "--seeds", "0"]));
     insta::assert_snapshot!(run(&["synthetic-weak", "--evaluations", "100"]));

@@ -116,7 +116,7 @@ fn content() -> Vec<u8> {
     (0..300_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-impl Desk {
+impl Sandbox {
     /// Writes a catalogue with one data set, `set`, of these files.
     fn catalogue(&self, files: &str) {
         self.write(
@@ -167,29 +167,29 @@ fn seen_of(output: &Output, server: &Server) -> String {
 
 #[test]
 fn a_file_is_fetched_once() {
-    let (desk, content) = (Desk::new(), content());
-    desk.catalogue_of(&content);
+    let (sandbox, content) = (Sandbox::new(), content());
+    sandbox.catalogue_of(&content);
     let server = Server::new(&content, &[Answer::Serve]);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
-    assert_eq!(fs::read(desk.path("data/set/file.bin")).expect("fetched"), content);
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
+    assert_eq!(fs::read(sandbox.path("data/set/file.bin")).expect("fetched"), content);
     assert_eq!(server.requests(), ["GET /mirror/set/file.bin HTTP/1.1"]);
     // Another call finds it and asks nobody.
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
     assert_eq!(server.requests().len(), 1);
     // What is there and wrong is replaced.
-    desk.write("data/set/file.bin", "something else");
-    assert_eq!(desk.fetch(&server).status.code(), Some(0));
-    assert_eq!(fs::read(desk.path("data/set/file.bin")).expect("fetched"), content);
-    assert_eq!(desk.fetched(), ["file.bin"]);
+    sandbox.write("data/set/file.bin", "something else");
+    assert_eq!(sandbox.fetch(&server).status.code(), Some(0));
+    assert_eq!(fs::read(sandbox.path("data/set/file.bin")).expect("fetched"), content);
+    assert_eq!(sandbox.fetched(), ["file.bin"]);
 }
 
 #[test]
 fn a_cut_connection_is_taken_up_where_it_ended() {
-    let (desk, content) = (Desk::new(), content());
-    desk.catalogue_of(&content);
+    let (sandbox, content) = (Sandbox::new(), content());
+    sandbox.catalogue_of(&content);
     let server = Server::new(&content, &[Answer::Cut, Answer::Serve]);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
-    assert_eq!(fs::read(desk.path("data/set/file.bin")).expect("fetched"), content);
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
+    assert_eq!(fs::read(sandbox.path("data/set/file.bin")).expect("fetched"), content);
     assert_eq!(
         server.requests(),
         ["GET /mirror/set/file.bin HTTP/1.1", "GET /mirror/set/file.bin HTTP/1.1 from 150000-"]
@@ -198,87 +198,87 @@ fn a_cut_connection_is_taken_up_where_it_ended() {
 
 #[test]
 fn a_call_that_failed_is_taken_up_by_the_next() {
-    let (desk, content) = (Desk::new(), content());
-    desk.catalogue_of(&content);
+    let (sandbox, content) = (Sandbox::new(), content());
+    sandbox.catalogue_of(&content);
     let bad = Server::new(&content, &[Answer::Cut]);
-    let output = desk.fetch(&bad);
+    let output = sandbox.fetch(&bad);
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("hint: the received part is kept"));
-    assert_eq!(desk.fetched(), ["file.bin.part", "file.bin.part.version"]);
+    assert_eq!(sandbox.fetched(), ["file.bin.part", "file.bin.part.version"]);
     let good = Server::new(&content, &[Answer::Serve]);
-    assert_eq!(desk.fetch(&good).status.code(), Some(0));
+    assert_eq!(sandbox.fetch(&good).status.code(), Some(0));
     assert!(good.requests()[0].contains("from "), "{:?}", good.requests());
-    assert_eq!(fs::read(desk.path("data/set/file.bin")).expect("fetched"), content);
-    assert_eq!(desk.fetched(), ["file.bin"]);
+    assert_eq!(fs::read(sandbox.path("data/set/file.bin")).expect("fetched"), content);
+    assert_eq!(sandbox.fetched(), ["file.bin"]);
 }
 
 #[test]
 fn a_server_without_ranges_and_one_with_another_version_start_anew() {
-    let (desk, content) = (Desk::new(), content());
-    desk.catalogue_of(&content);
+    let (sandbox, content) = (Sandbox::new(), content());
+    sandbox.catalogue_of(&content);
     for (answer, version) in [(Answer::Whole, "\"one\""), (Answer::Serve, "\"older\"")] {
-        fs::create_dir_all(desk.path("data/set")).expect("a folder");
-        desk.write("data/set/file.bin.part", "of another time");
-        desk.write("data/set/file.bin.part.version", version);
+        fs::create_dir_all(sandbox.path("data/set")).expect("a folder");
+        sandbox.write("data/set/file.bin.part", "of another time");
+        sandbox.write("data/set/file.bin.part.version", version);
         let server = Server::new(&content, &[answer]);
-        let output = desk.fetch(&server);
+        let output = sandbox.fetch(&server);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         assert_eq!(server.requests(), ["GET /mirror/set/file.bin HTTP/1.1 from 15-"]);
-        assert_eq!(fs::read(desk.path("data/set/file.bin")).expect("fetched"), content);
-        fs::remove_file(desk.path("data/set/file.bin")).expect("there");
+        assert_eq!(fs::read(sandbox.path("data/set/file.bin")).expect("fetched"), content);
+        fs::remove_file(sandbox.path("data/set/file.bin")).expect("there");
     }
 }
 
 #[test]
 fn a_part_that_is_whole_or_longer_than_the_file_is_no_trouble() {
-    let (desk, content) = (Desk::new(), content());
-    desk.catalogue_of(&content);
-    fs::create_dir_all(desk.path("data/set")).expect("a folder");
+    let (sandbox, content) = (Sandbox::new(), content());
+    sandbox.catalogue_of(&content);
+    fs::create_dir_all(sandbox.path("data/set")).expect("a folder");
     for more in [0, 7] {
         let part = [&content[..], &vec![0; more]].concat();
-        fs::write(desk.path("data/set/file.bin.part"), part).expect("written");
+        fs::write(sandbox.path("data/set/file.bin.part"), part).expect("written");
         let server = Server::new(&content, &[Answer::Serve]);
-        let output = desk.fetch(&server);
+        let output = sandbox.fetch(&server);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         assert_eq!(server.requests().len(), if more == 0 { 1 } else { 2 });
-        assert_eq!(fs::read(desk.path("data/set/file.bin")).expect("fetched"), content);
-        fs::remove_file(desk.path("data/set/file.bin")).expect("there");
+        assert_eq!(fs::read(sandbox.path("data/set/file.bin")).expect("fetched"), content);
+        fs::remove_file(sandbox.path("data/set/file.bin")).expect("there");
     }
 }
 
 #[test]
 fn a_wrong_file_is_not_kept() {
-    let desk = Desk::new();
-    desk.catalogue_of(b"what it should be");
+    let sandbox = Sandbox::new();
+    sandbox.catalogue_of(b"what it should be");
     let server = Server::new(b"what it is", &[Answer::Serve]);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
-    assert!(desk.fetched().is_empty());
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
+    assert!(sandbox.fetched().is_empty());
 }
 
 #[test]
 fn what_a_server_answers_is_told() {
-    let (desk, content) = (Desk::new(), content());
-    desk.catalogue_of(&content);
+    let (sandbox, content) = (Sandbox::new(), content());
+    sandbox.catalogue_of(&content);
     let absent = Server::new(&content, &[Answer::Status("404 Not Found")]);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&absent), &absent));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&absent), &absent));
     assert_eq!(absent.requests().len(), 1);
     let closed = Server::new(&content, &[Answer::Status("403 Forbidden")]);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&closed), &closed));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&closed), &closed));
     let busy = Server::new(&content, &[Answer::Status("503 Service Unavailable"), Answer::Serve]);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&busy), &busy));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&busy), &busy));
     assert_eq!(busy.requests().len(), 2);
 }
 
 #[test]
 fn a_server_out_of_reach_is_told() {
-    let desk = Desk::new();
-    desk.catalogue_of(b"");
+    let sandbox = Sandbox::new();
+    sandbox.catalogue_of(b"");
     // The port was free a moment ago, and nobody listens on it now.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let mirror = format!("http://{address}");
-    let output = desk.fetch_with(&["set", "--catalogue", "catalogue.json", "--mirror", &mirror]);
+    let output = sandbox.fetch_with(&["set", "--catalogue", "catalogue.json", "--mirror", &mirror]);
     let printed = text(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{printed}");
     assert!(printed.contains(&mirror) && printed.contains("hint: "), "{printed}");
@@ -286,20 +286,28 @@ fn a_server_out_of_reach_is_told() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_told() {
-    let desk = Desk::new();
-    desk.catalogue_of(b"");
-    desk.write("occupied", "a file, no folder");
+    let sandbox = Sandbox::new();
+    sandbox.catalogue_of(b"");
+    sandbox.write("occupied", "a file, no folder");
     let server = Server::new(b"", &[Answer::Serve]);
     let mirror = server.url();
     let fetch = |to| {
-        desk.fetch_with(&["set", "--catalogue", "catalogue.json", "--mirror", &mirror, "--to", to])
+        sandbox.fetch_with(&[
+            "set",
+            "--catalogue",
+            "catalogue.json",
+            "--mirror",
+            &mirror,
+            "--to",
+            to,
+        ])
     };
     let output = fetch("occupied/data");
     let printed = text(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{printed}");
     assert!(printed.contains("occupied/data: cannot be written"), "{printed}");
     // The place of the part is taken by a folder.
-    fs::create_dir_all(desk.path("to/file.bin.part")).expect("a folder");
+    fs::create_dir_all(sandbox.path("to/file.bin.part")).expect("a folder");
     let output = fetch("to");
     let printed = text(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{printed}");
@@ -308,19 +316,19 @@ fn a_folder_that_cannot_be_written_is_told() {
 
 #[test]
 fn a_file_without_a_checksum_is_told_with_its_own() {
-    let desk = Desk::new();
-    desk.catalogue("{\"name\": \"file.bin\", \"url\": \"http://127.0.0.1:9/file.bin\"}");
+    let sandbox = Sandbox::new();
+    sandbox.catalogue("{\"name\": \"file.bin\", \"url\": \"http://127.0.0.1:9/file.bin\"}");
     let server = Server::new(b"abc", &[Answer::Serve]);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
 }
 
 /// A list of checksums is fetched first, and what is not in it is not fetched.
 #[test]
 fn a_publishers_list_is_held_against_its_files() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let listed = |name: &str| {
-        desk.write(
+        sandbox.write(
             "catalogue.json",
             &format!(
                 "{{\"format\": \"fedcompetitors-catalogue/1\", \"datasets\": [{{\"name\": \"set\", \
@@ -333,13 +341,13 @@ fn a_publishers_list_is_held_against_its_files() {
     let list = format!("{}  other.csv\n", sha256(b"other"));
     let server = Server::new(list.as_bytes(), &[Answer::Serve]);
     listed("absent.csv");
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
     listed("other.csv");
-    let output = desk.fetch(&server);
+    let output = sandbox.fetch(&server);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    desk.write("data/set/other.csv", "other");
-    assert_eq!(desk.fetch(&server).status.code(), Some(0));
-    assert_eq!(desk.fetched(), ["SUMS", "other.csv"]);
+    sandbox.write("data/set/other.csv", "other");
+    assert_eq!(sandbox.fetch(&server).status.code(), Some(0));
+    assert_eq!(sandbox.fetched(), ["SUMS", "other.csv"]);
 }
 
 /// A `.tar.gz` of these files.
@@ -361,14 +369,14 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 #[test]
 fn only_what_is_wanted_is_unpacked() {
-    let (desk, content) = (Desk::new(), content());
+    let (sandbox, content) = (Sandbox::new(), content());
     let packed = archive(&[
         ("folder/readme.html", b"not wanted"),
         ("../../escaped.txt", b"not wanted either"),
         ("folder/batch.bin", &content),
     ]);
     let member = |name: &str, of: &[u8]| {
-        desk.catalogue(&format!(
+        sandbox.catalogue(&format!(
             "{{\"name\": \"all.tar.gz\", \"url\": \"http://127.0.0.1:9/a\", \"checksums\": [\"sha256:{}\"], \
              \"unpack\": [{{\"name\": \"{name}\", \"checksums\": [\"sha256:{}\"]}}]}}",
             sha256(&packed),
@@ -377,17 +385,17 @@ fn only_what_is_wanted_is_unpacked() {
     };
     let server = Server::new(&packed, &[Answer::Serve]);
     member("batch.bin", &content);
-    insta::assert_snapshot!(seen_of(&desk.fetch(&server), &server));
-    assert_eq!(fs::read(desk.path("data/set/batch.bin")).expect("unpacked"), content);
-    assert_eq!(desk.fetched(), ["batch.bin"]);
-    assert!(!desk.path("escaped.txt").exists());
-    assert!(text(&desk.fetch(&server).stderr).contains("batch.bin: already exists"));
+    insta::assert_snapshot!(seen_of(&sandbox.fetch(&server), &server));
+    assert_eq!(fs::read(sandbox.path("data/set/batch.bin")).expect("unpacked"), content);
+    assert_eq!(sandbox.fetched(), ["batch.bin"]);
+    assert!(!sandbox.path("escaped.txt").exists());
+    assert!(text(&sandbox.fetch(&server).stderr).contains("batch.bin: already exists"));
     assert_eq!(server.requests().len(), 1);
     // A member that is not as it should be, and one that is not there.
     member("batch.bin", b"another");
-    assert_eq!(desk.fetch(&server).status.code(), Some(3));
+    assert_eq!(sandbox.fetch(&server).status.code(), Some(3));
     member("missing.bin", b"");
-    let output = desk.fetch(&server);
+    let output = sandbox.fetch(&server);
     assert_eq!(output.status.code(), Some(3));
     assert!(
         text(&output.stderr).contains("it does not contain missing.bin"),
@@ -398,19 +406,19 @@ fn only_what_is_wanted_is_unpacked() {
 
 #[test]
 fn what_cannot_be_fetched_is_refused_before_anything_is_asked() {
-    let desk = Desk::new();
-    insta::assert_snapshot!(seen(&desk.fetch_with(&["hart"])));
-    insta::assert_snapshot!(seen(&desk.fetch_with(&["heart", "--mirror", "ftp://127.0.0.1"])));
-    assert!(!desk.path("data").exists());
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(seen(&sandbox.fetch_with(&["hart"])));
+    insta::assert_snapshot!(seen(&sandbox.fetch_with(&["heart", "--mirror", "ftp://127.0.0.1"])));
+    assert!(!sandbox.path("data").exists());
 }
 
 #[test]
 fn the_data_sets_are_listed() {
-    let desk = Desk::new();
-    insta::assert_snapshot!(text(&desk.run(&["data", "list"]).stdout));
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(text(&sandbox.run(&["data", "list"]).stdout));
     // As JSON it is a catalogue that can be used as one.
-    let json = text(&desk.run(&["data", "list", "--format", "json"]).stdout);
-    desk.write("own.json", &json);
-    let again = desk.run(&["data", "list", "--format", "json", "--catalogue", "own.json"]);
+    let json = text(&sandbox.run(&["data", "list", "--format", "json"]).stdout);
+    sandbox.write("own.json", &json);
+    let again = sandbox.run(&["data", "list", "--format", "json", "--catalogue", "own.json"]);
     assert_eq!(text(&again.stdout), json);
 }

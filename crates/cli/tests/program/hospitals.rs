@@ -47,7 +47,7 @@ fn tables(paper: bool) -> [(&'static str, String); 4] {
     ]
 }
 
-impl Desk {
+impl Sandbox {
     /// The tables as the full database has them.
     fn plain_tables(&self, paper: bool) {
         fs::create_dir(self.path("eicu")).expect("made");
@@ -79,11 +79,11 @@ impl Desk {
 /// many threads there are, and files that hold the same.
 #[test]
 fn hospitals_learn_in_either_spelling() {
-    let desk = Desk::new();
-    desk.plain_tables(false);
-    desk.packed_tables();
+    let sandbox = Sandbox::new();
+    sandbox.plain_tables(false);
+    sandbox.packed_tables();
     let output =
-        desk.eicu("eicu", "2", &["--format", "json", "--out", "results", "--threads", "1"]);
+        sandbox.eicu("eicu", "2", &["--format", "json", "--out", "results", "--threads", "1"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(results["comparable_with_paper"], false);
@@ -119,24 +119,24 @@ fn hospitals_learn_in_either_spelling() {
     let gain = cell(&results["gains_over_local"][0]);
     assert!((gain - (cell(&methods[1]) - cell(&methods[0]))).abs() < 1e-12);
 
-    let written = fs::read(desk.path("results/results.json")).expect("written");
+    let written = fs::read(sandbox.path("results/results.json")).expect("written");
     assert_eq!(written, output.stdout);
-    let read = |name: &str| fs::read_to_string(desk.path(name)).expect("written");
+    let read = |name: &str| fs::read_to_string(sandbox.path(name)).expect("written");
     let label = "eICU demo, groups of hospitals; not comparable with the paper's figures";
     for name in ["results/table.txt", "results/table.md"] {
         assert!(read(name).contains(label) && read(name).contains("Gain over Local"), "{name}");
         assert!(!read(name).contains("In brackets"), "{name}");
     }
-    let other = desk.eicu("demo", "2", &["--format", "json", "--threads", "2"]);
+    let other = sandbox.eicu("demo", "2", &["--format", "json", "--threads", "2"]);
     assert_eq!(other.stdout, output.stdout, "{}", text(&other.stderr));
 }
 
 /// With large hospitals it is the ten of the paper, and its figures stand beside ours.
 #[test]
 fn the_papers_hospitals_are_compared_with_the_paper() {
-    let desk = Desk::new();
-    desk.plain_tables(true);
-    let output = desk.eicu("eicu", "1", &["--out", "results"]);
+    let sandbox = Sandbox::new();
+    sandbox.plain_tables(true);
+    let output = sandbox.eicu("eicu", "1", &["--out", "results"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(shown.starts_with("eICU, the paper's hospitals, 5 folds"), "{shown}");
@@ -145,7 +145,7 @@ fn the_papers_hospitals_are_compared_with_the_paper() {
     let first = figures.expect("a line of the paper's").split_whitespace().next();
     assert_eq!(first, Some("0.76"));
     let results: Value = serde_json::from_str(
-        &fs::read_to_string(desk.path("results/results.json")).expect("written"),
+        &fs::read_to_string(sandbox.path("results/results.json")).expect("written"),
     )
     .expect("JSON");
     assert_eq!(results["methods"][5]["method"], "FedCompetitors");
@@ -155,35 +155,41 @@ fn the_papers_hospitals_are_compared_with_the_paper() {
 
 #[test]
 fn tables_that_cannot_be_used_are_told() {
-    let run = |change: &dyn Fn(&Desk)| {
-        let desk = Desk::new();
-        desk.plain_tables(false);
-        change(&desk);
-        seen(&desk.eicu("eicu", "1", &[]))
+    let run = |change: &dyn Fn(&Sandbox)| {
+        let sandbox = Sandbox::new();
+        sandbox.plain_tables(false);
+        change(&sandbox);
+        seen(&sandbox.eicu("eicu", "1", &[]))
     };
-    let replace = |desk: &Desk, table: &str, from: &str, to: &str| {
+    let replace = |sandbox: &Sandbox, table: &str, from: &str, to: &str| {
         let name = format!("eicu/{table}.csv");
-        let text = fs::read_to_string(desk.path(&name)).expect("written");
+        let text = fs::read_to_string(sandbox.path(&name)).expect("written");
         assert!(text.contains(from), "{from}");
-        desk.write(&name, &text.replace(from, to));
+        sandbox.write(&name, &text.replace(from, to));
     };
-    let remove = |desk: &Desk, name: &str| fs::remove_file(desk.path(name)).expect("it was there");
-    insta::assert_snapshot!(run(&|desk| remove(desk, "eicu/apacheApsVar.csv")));
-    insta::assert_snapshot!(run(&|desk| replace(desk, "patient", "unitType", "unitTyp")));
-    insta::assert_snapshot!(run(&|desk| replace(desk, "apacheApsVar", ",10.2,", ",low,")));
-    insta::assert_snapshot!(run(&|desk| replace(desk, "patient", ",Asian,391,", ",Asian,392,")));
-    insta::assert_snapshot!(run(&|desk| replace(desk, "patient", "Expired", "Alive")));
-    insta::assert_snapshot!(run(&|desk| {
-        remove(desk, "eicu/patient.csv");
+    let remove =
+        |sandbox: &Sandbox, name: &str| fs::remove_file(sandbox.path(name)).expect("it was there");
+    insta::assert_snapshot!(run(&|sandbox| remove(sandbox, "eicu/apacheApsVar.csv")));
+    insta::assert_snapshot!(run(&|sandbox| replace(sandbox, "patient", "unitType", "unitTyp")));
+    insta::assert_snapshot!(run(&|sandbox| replace(sandbox, "apacheApsVar", ",10.2,", ",low,")));
+    insta::assert_snapshot!(run(&|sandbox| replace(
+        sandbox,
+        "patient",
+        ",Asian,391,",
+        ",Asian,392,"
+    )));
+    insta::assert_snapshot!(run(&|sandbox| replace(sandbox, "patient", "Expired", "Alive")));
+    insta::assert_snapshot!(run(&|sandbox| {
+        remove(sandbox, "eicu/patient.csv");
         let whole = {
-            desk.packed_tables();
-            fs::read(desk.path("demo/patient.csv.gz")).expect("written")
+            sandbox.packed_tables();
+            fs::read(sandbox.path("demo/patient.csv.gz")).expect("written")
         };
-        fs::write(desk.path("eicu/patient.csv.gz"), &whole[..whole.len() / 2]).expect("written");
+        fs::write(sandbox.path("eicu/patient.csv.gz"), &whole[..whole.len() / 2]).expect("written");
     }));
     // The folder must be named, and only here.
-    insta::assert_snapshot!(seen(&Desk::new().run(&["reproduce", "eicu"])));
-    insta::assert_snapshot!(seen(&Desk::new().run(&[
+    insta::assert_snapshot!(seen(&Sandbox::new().run(&["reproduce", "eicu"])));
+    insta::assert_snapshot!(seen(&Sandbox::new().run(&[
         "reproduce",
         "synthetic-weak",
         "--data",

@@ -36,9 +36,9 @@ const LEAK: &str = "{\"from\": \"University\", \"to\": \"General\", \"benefit\":
 const LEAK_WITHOUT_BENEFIT: &str = "{\"from\": \"University\", \"to\": \"General\"}";
 
 /// A folder of its own for each test.
-struct Desk(tempfile::TempDir);
+struct Sandbox(tempfile::TempDir);
 
-impl Desk {
+impl Sandbox {
     fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
@@ -123,7 +123,7 @@ fn seen(output: &Output) -> String {
 
 fn select(format: &[&str]) -> Output {
     let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
-    Desk::new()
+    Sandbox::new()
         .run(&[&["select", "--competing", &competing, "--benefit", &benefit], format].concat())
 }
 

@@ -4,18 +4,18 @@ use super::*;
 
 #[test]
 fn how_a_call_fails_is_told_and_coded() {
-    let desk = Desk::new();
-    desk.plan();
-    desk.write("benefit.csv", "from,to,benefit\nCity,North,-1\n");
-    desk.write("competing.csv", "a,b\nCity,Nort\n");
-    desk.write("good.csv", "from,to,benefit\nCity,North,1\n");
+    let sandbox = Sandbox::new();
+    sandbox.plan();
+    sandbox.write("benefit.csv", "from,to,benefit\nCity,North,-1\n");
+    sandbox.write("competing.csv", "a,b\nCity,Nort\n");
+    sandbox.write("good.csv", "from,to,benefit\nCity,North,1\n");
     let select =
-        |benefit| desk.run(&["select", "--competing", "competing.csv", "--benefit", benefit]);
+        |benefit| sandbox.run(&["select", "--competing", "competing.csv", "--benefit", benefit]);
     // A misspelt rival is allowed, but pointed out.
     insta::assert_snapshot!(seen(&select("good.csv")));
     insta::assert_snapshot!(seen(&select("benefit.csv")));
     insta::assert_snapshot!(seen(&select("absent.csv")));
-    let output = desk.run(&[
+    let output = sandbox.run(&[
         "select",
         "--competing",
         "competing.csv",
@@ -25,12 +25,19 @@ fn how_a_call_fails_is_told_and_coded() {
         "no/such/plan.json",
     ]);
     insta::assert_snapshot!(seen(&output));
-    let output =
-        desk.run(&["generate", "--participants", "4", "--competing-density", "1.5", "--out", "x"]);
+    let output = sandbox.run(&[
+        "generate",
+        "--participants",
+        "4",
+        "--competing-density",
+        "1.5",
+        "--out",
+        "x",
+    ]);
     insta::assert_snapshot!(seen(&output));
-    assert_eq!(desk.run(&["selekt"]).status.code(), Some(2));
+    assert_eq!(sandbox.run(&["selekt"]).status.code(), Some(2));
     // The plan is older than the competing file: somebody in it is unknown to the plan.
-    insta::assert_snapshot!(seen(&desk.run(&[
+    insta::assert_snapshot!(seen(&sandbox.run(&[
         "verify",
         "--competing",
         "competing.csv",
@@ -41,13 +48,13 @@ fn how_a_call_fails_is_told_and_coded() {
 
 #[test]
 fn hostile_names_cannot_touch_the_terminal() {
-    let desk = Desk::new();
-    desk.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "benefit.csv",
         "from,to,benefit\n\"\u{1b}]0;pwned\u{7}\",\"<script>\nalert(1)</script>\",1\n",
     );
-    desk.write("competing.csv", "a,b\n\"\u{1b}]0;pwned\u{7}\",\"\u{202e}evil\"\n");
-    let output = desk.run(&[
+    sandbox.write("competing.csv", "a,b\n\"\u{1b}]0;pwned\u{7}\",\"\u{202e}evil\"\n");
+    let output = sandbox.run(&[
         "select",
         "--competing",
         "competing.csv",
@@ -64,10 +71,10 @@ fn hostile_names_cannot_touch_the_terminal() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     use std::process::{Command, Stdio};
-    let desk = Desk::new();
-    desk.run(&["generate", "--participants", "300", "--out", "."]);
+    let sandbox = Sandbox::new();
+    sandbox.run(&["generate", "--participants", "300", "--out", "."]);
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
-        .current_dir(desk.0.path())
+        .current_dir(sandbox.0.path())
         .args([
             "select",
             "--competing",
@@ -91,13 +98,13 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[test]
 fn a_finding_is_told_even_if_nobody_listens() {
     use std::process::{Command, Stdio};
-    let desk = Desk::new();
-    desk.plan();
-    desk.plan_with_a_leak("edited.json", LEAK_WITHOUT_BENEFIT);
+    let sandbox = Sandbox::new();
+    sandbox.plan();
+    sandbox.plan_with_a_leak("edited.json", LEAK_WITHOUT_BENEFIT);
     let verify = || {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"));
         let competing = hospitals("competing.csv");
-        command.current_dir(desk.0.path());
+        command.current_dir(sandbox.0.path());
         command.args(["verify", "--competing", &competing, "--plan", "edited.json"]);
         command
     };
@@ -118,11 +125,11 @@ fn a_finding_is_told_even_if_nobody_listens() {
 
 #[test]
 fn what_was_read_is_not_written_over() {
-    let desk = Desk::new();
-    desk.plan();
-    desk.write("competing.csv", "a,b\n");
-    desk.write("benefit.csv", "from,to,benefit\nCity,North,1\n");
-    let output = desk.run(&[
+    let sandbox = Sandbox::new();
+    sandbox.plan();
+    sandbox.write("competing.csv", "a,b\n");
+    sandbox.write("benefit.csv", "from,to,benefit\nCity,North,1\n");
+    let output = sandbox.run(&[
         "select",
         "--competing",
         "competing.csv",
@@ -132,22 +139,24 @@ fn what_was_read_is_not_written_over() {
         "./benefit.csv",
     ]);
     insta::assert_snapshot!(seen(&output));
-    assert_eq!(desk.verify("plan.json", &["--certificate", "plan.json"]).status.code(), Some(2));
-    assert!(fs::read_to_string(desk.path("benefit.csv")).expect("still there").starts_with("from"));
+    assert_eq!(sandbox.verify("plan.json", &["--certificate", "plan.json"]).status.code(), Some(2));
+    assert!(
+        fs::read_to_string(sandbox.path("benefit.csv")).expect("still there").starts_with("from")
+    );
 }
 
 #[cfg(unix)]
 #[test]
 fn links_stay_and_permissions_are_kept() {
     use std::os::unix::fs::PermissionsExt;
-    let desk = Desk::new();
-    desk.write("real.json", "old");
+    let sandbox = Sandbox::new();
+    sandbox.write("real.json", "old");
     let mode = |mode| fs::Permissions::from_mode(mode);
-    fs::set_permissions(desk.path("real.json"), mode(0o600)).expect("ours");
-    std::os::unix::fs::symlink("real.json", desk.path("plan.json")).expect("a link");
-    desk.plan();
-    assert!(desk.path("plan.json").is_symlink());
-    let real = fs::metadata(desk.path("real.json")).expect("there");
+    fs::set_permissions(sandbox.path("real.json"), mode(0o600)).expect("ours");
+    std::os::unix::fs::symlink("real.json", sandbox.path("plan.json")).expect("a link");
+    sandbox.plan();
+    assert!(sandbox.path("plan.json").is_symlink());
+    let real = fs::metadata(sandbox.path("real.json")).expect("there");
     assert_eq!(real.permissions().mode() & 0o777, 0o600);
     assert!(real.len() > 3, "the target was written");
 }
@@ -161,18 +170,18 @@ fn an_interrupted_write_leaves_no_traces() {
         process::{Command, Stdio},
         time::Duration,
     };
-    let desk = Desk::new();
-    desk.run(&["generate", "--participants", "700", "--out", "in"]);
-    fs::create_dir(desk.path("out")).expect("a folder");
+    let sandbox = Sandbox::new();
+    sandbox.run(&["generate", "--participants", "700", "--out", "in"]);
+    fs::create_dir(sandbox.path("out")).expect("a folder");
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
-        .current_dir(desk.0.path())
+        .current_dir(sandbox.0.path())
         .args(["select", "--competing", "in/competing.csv", "--benefit", "in/benefit.csv"])
         .args(["--out", "out/plan.json"])
         .stdout(Stdio::piped())
         .spawn()
         .expect("it starts");
     // The reasons of so many refusals take a while; the file is begun before.
-    let begun = || fs::read_dir(desk.path("out")).expect("a folder").count() > 0;
+    let begun = || fs::read_dir(sandbox.path("out")).expect("a folder").count() > 0;
     while !begun() && child.try_wait().expect("ours").is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -181,7 +190,7 @@ fn an_interrupted_write_leaves_no_traces() {
     let mut output = Vec::new();
     child.stdout.take().expect("piped").read_to_end(&mut output).expect("read");
     let code = child.wait().expect("it ends").code();
-    let left: Vec<_> = fs::read_dir(desk.path("out"))
+    let left: Vec<_> = fs::read_dir(sandbox.path("out"))
         .expect("a folder")
         .map(|e| e.expect("an entry").file_name())
         .collect();
@@ -195,22 +204,22 @@ fn an_interrupted_write_leaves_no_traces() {
 
 #[test]
 fn completions_and_manual_pages_are_made() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let output = desk.run(&["completions", shell]);
+        let output = sandbox.run(&["completions", shell]);
         assert!(text(&output.stdout).contains("explain"), "{shell}");
     }
-    let page = text(&desk.run(&["manual"]).stdout);
+    let page = text(&sandbox.run(&["manual"]).stdout);
     assert!(page.contains(".TH fedcompetitors 1") && page.contains("Exit status"), "{page}");
-    assert_eq!(desk.run(&["manual", "--out", "man"]).status.code(), Some(0));
-    let select = fs::read_to_string(desk.path("man/fedcompetitors-select.1")).expect("written");
+    assert_eq!(sandbox.run(&["manual", "--out", "man"]).status.code(), Some(0));
+    let select = fs::read_to_string(sandbox.path("man/fedcompetitors-select.1")).expect("written");
     assert!(select.contains("\\-\\-competing"));
-    assert!(desk.path("man/fedcompetitors-data-fetch.1").exists());
+    assert!(sandbox.path("man/fedcompetitors-data-fetch.1").exists());
 }
 
 #[test]
 fn help_is_as_written() {
-    let desk = Desk::new();
-    insta::assert_snapshot!(text(&desk.run(&["--help"]).stdout));
-    insta::assert_snapshot!(text(&desk.run(&["select", "--help"]).stdout));
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(text(&sandbox.run(&["--help"]).stdout));
+    insta::assert_snapshot!(text(&sandbox.run(&["select", "--help"]).stdout));
 }

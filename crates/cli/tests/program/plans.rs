@@ -17,9 +17,9 @@ fn the_example_as_csv() {
 fn the_example_as_json_is_the_plan_that_out_writes() {
     let output = select(&["--format", "json"]);
     insta::assert_snapshot!(seen(&output));
-    let desk = Desk::new();
-    desk.plan();
-    assert_eq!(fs::read(desk.path("plan.json")).expect("written"), output.stdout);
+    let sandbox = Sandbox::new();
+    sandbox.plan();
+    assert_eq!(fs::read(sandbox.path("plan.json")).expect("written"), output.stdout);
 
     let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let count = |field: &str| plan[field].as_array().expect("a list").len();
@@ -46,12 +46,12 @@ fn the_best_plan_of_the_example() {
 #[test]
 fn policies_are_put_side_by_side() {
     let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let arguments = ["compare", "--competing", &competing, "--benefit", &benefit];
-    let output = desk.run(&arguments);
+    let output = sandbox.run(&arguments);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("proven to be the best"), "{}", text(&output.stdout));
-    let output = desk.run(&[&arguments[..], &["--format", "json"]].concat());
+    let output = sandbox.run(&[&arguments[..], &["--format", "json"]].concat());
     let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
     let names: Vec<_> = rows.iter().map(|row| row["policy"].as_str().expect("a name")).collect();
     assert_eq!(names, ["optimal", "greedy", "egoists", "coalitions", "cliques", "none"]);
@@ -72,7 +72,7 @@ fn every_example_runs() {
             continue;
         }
         let file = |name: &str| folder.join(name).display().to_string();
-        let output = Desk::new().run(&[
+        let output = Sandbox::new().run(&[
             "compare",
             "--competing",
             &file("competing.csv"),
@@ -101,8 +101,8 @@ fn what_if_and_prices() {
     insta::assert_snapshot!(ask(&["--if-independent", "St Mary", "Genral"]));
     let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
     let arguments = ["price", "--competing", &competing, "--benefit", &benefit];
-    insta::assert_snapshot!(seen(&Desk::new().run(&arguments)));
-    let output = Desk::new().run(&[&arguments[..], &["--format", "json"]].concat());
+    insta::assert_snapshot!(seen(&Sandbox::new().run(&arguments)));
+    let output = Sandbox::new().run(&[&arguments[..], &["--format", "json"]].concat());
     let prices: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(prices["prices"].as_array().expect("a list").len(), 4);
 }
@@ -110,11 +110,11 @@ fn what_if_and_prices() {
 /// A price that is not proven is a range that holds the truth.
 #[test]
 fn prices_without_time_are_ranges() {
-    let desk = Desk::new();
-    desk.run(&["generate", "--participants", "24", "--seed", "3", "--out", "in"]);
+    let sandbox = Sandbox::new();
+    sandbox.run(&["generate", "--participants", "24", "--seed", "3", "--out", "in"]);
     let price = |more: &[&str]| -> Value {
         let files = ["price", "--competing", "in/competing.csv", "--benefit", "in/benefit.csv"];
-        let output = desk.run(&[&files[..], &["--format", "json"], more].concat());
+        let output = sandbox.run(&[&files[..], &["--format", "json"], more].concat());
         serde_json::from_slice(&output.stdout).expect("JSON")
     };
     let (rough, exact) = (price(&["--time-limit", "0"]), price(&["--time-limit", "600"]));
@@ -139,7 +139,7 @@ fn an_objective_is_for_the_optimal_policy() {
     let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
     let arguments =
         ["compare", "--competing", &competing, "--benefit", &benefit, "--objective", "max-min"];
-    let text = text(&Desk::new().run(&arguments).stdout);
+    let text = text(&Sandbox::new().run(&arguments).stdout);
     // Seconds differ.
     let header = text.lines().next().expect("a header").to_owned();
     let last = text.lines().last().expect("a last line").to_owned();
@@ -151,10 +151,10 @@ fn an_objective_is_for_the_optimal_policy() {
 #[test]
 fn an_interrupted_search_gives_its_best_plan() {
     use std::process::{Command, Stdio};
-    let desk = Desk::new();
-    desk.run(&["generate", "--participants", "120", "--out", "in"]);
+    let sandbox = Sandbox::new();
+    sandbox.run(&["generate", "--participants", "120", "--out", "in"]);
     let child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
-        .current_dir(desk.0.path())
+        .current_dir(sandbox.0.path())
         .args(["select", "--competing", "in/competing.csv", "--benefit", "in/benefit.csv"])
         .args(["--policy", "optimal", "--time-limit", "600", "--format", "json", "--no-refusals"])
         .stdout(Stdio::piped())
@@ -172,9 +172,9 @@ fn an_interrupted_search_gives_its_best_plan() {
 
 #[test]
 fn the_same_federation_as_tables_and_as_matrices_gives_the_same_plan() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for format in ["csv", "npy"] {
-        let output = desk.run(&[
+        let output = sandbox.run(&[
             "generate",
             "--participants",
             "70",
@@ -190,7 +190,7 @@ fn the_same_federation_as_tables_and_as_matrices_gives_the_same_plan() {
             (format!("{format}/competing.{format}"), format!("{format}/benefit.{format}"));
         let list = format!("{format}/participants.txt");
         let out = format!("{format}.json");
-        let output = desk.run(&[
+        let output = sandbox.run(&[
             "select",
             "--competing",
             &competing,
@@ -203,10 +203,10 @@ fn the_same_federation_as_tables_and_as_matrices_gives_the_same_plan() {
         ]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     }
-    let read = |name: &str| fs::read(desk.path(name)).expect("written");
+    let read = |name: &str| fs::read(sandbox.path(name)).expect("written");
     assert_eq!(read("csv.json"), read("npy.json"));
     // The matrices need no list: the paper's names are theirs.
-    let output = desk.run(&[
+    let output = sandbox.run(&[
         "select",
         "--competing",
         "npy/competing.npy",
@@ -220,14 +220,14 @@ fn the_same_federation_as_tables_and_as_matrices_gives_the_same_plan() {
 
 #[test]
 fn generating_twice_gives_the_same_bytes() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for folder in ["one", "two"] {
         let output =
-            desk.run(&["generate", "--participants", "12", "--seed", "8", "--out", folder]);
+            sandbox.run(&["generate", "--participants", "12", "--seed", "8", "--out", folder]);
         assert_eq!(output.status.code(), Some(0));
     }
     for file in ["competing.csv", "benefit.csv", "participants.txt"] {
-        let read = |folder: &str| fs::read(desk.path(folder).join(file)).expect("written");
+        let read = |folder: &str| fs::read(sandbox.path(folder).join(file)).expect("written");
         assert_eq!(read("one"), read("two"));
     }
 }

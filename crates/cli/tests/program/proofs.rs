@@ -4,44 +4,44 @@ use super::*;
 
 #[test]
 fn a_plan_is_proven_and_its_certificate_checked() {
-    let desk = Desk::new();
-    desk.plan();
-    let output = desk.verify("plan.json", &["--certificate", "certificate.json"]);
+    let sandbox = Sandbox::new();
+    sandbox.plan();
+    let output = sandbox.verify("plan.json", &["--certificate", "certificate.json"]);
     insta::assert_snapshot!(seen(&output));
-    let printed = desk.verify("plan.json", &["--format", "json"]).stdout;
-    assert_eq!(fs::read(desk.path("certificate.json")).expect("written"), printed);
-    insta::assert_snapshot!(seen(&desk.verify("plan.json", &["--against", "certificate.json"])));
+    let printed = sandbox.verify("plan.json", &["--format", "json"]).stdout;
+    assert_eq!(fs::read(sandbox.path("certificate.json")).expect("written"), printed);
+    insta::assert_snapshot!(seen(&sandbox.verify("plan.json", &["--against", "certificate.json"])));
 
     let printed = text(&printed);
     let set_of_st_mary = "\"St Mary\", \"reaches\": [";
     let tampered = printed.replacen(set_of_st_mary, &format!("{set_of_st_mary}\"General\", "), 1);
     assert_ne!(tampered, printed);
-    desk.write("tampered.json", &tampered);
-    let output = desk.verify("plan.json", &["--against", "tampered.json"]);
+    sandbox.write("tampered.json", &tampered);
+    let output = sandbox.verify("plan.json", &["--against", "tampered.json"]);
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(seen(&output));
-    let output = desk.verify("plan.json", &["--against", "tampered.json", "--format", "json"]);
+    let output = sandbox.verify("plan.json", &["--against", "tampered.json", "--format", "json"]);
     let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(verdict["holds"], false);
 }
 
 #[test]
 fn a_plan_changed_by_hand_is_refused_with_the_path() {
-    let desk = Desk::new();
-    desk.plan();
+    let sandbox = Sandbox::new();
+    sandbox.plan();
     for (name, edge) in [("edited.json", LEAK), ("no-benefit.json", LEAK_WITHOUT_BENEFIT)] {
-        desk.plan_with_a_leak(name, edge);
-        assert_eq!(desk.verify(name, &[]).status.code(), Some(1));
+        sandbox.plan_with_a_leak(name, edge);
+        assert_eq!(sandbox.verify(name, &[]).status.code(), Some(1));
     }
-    insta::assert_snapshot!(seen(&desk.verify("edited.json", &[])));
-    insta::assert_snapshot!(seen(&desk.verify("edited.json", &["--format", "json"])));
-    assert!(!desk.path("certificate.json").exists());
+    insta::assert_snapshot!(seen(&sandbox.verify("edited.json", &[])));
+    insta::assert_snapshot!(seen(&sandbox.verify("edited.json", &["--format", "json"])));
+    assert!(!sandbox.path("certificate.json").exists());
 }
 
 #[test]
 fn every_kind_of_answer_is_explained() {
-    let desk = Desk::new();
-    desk.plan();
+    let sandbox = Sandbox::new();
+    sandbox.plan();
     for (from, to) in [
         ("University", "Carrow Clinic"),
         ("University", "General"),
@@ -53,30 +53,34 @@ fn every_kind_of_answer_is_explained() {
         ("Carrow Clinic", "St Mary"),
         ("St Mary", "St Mary"),
     ] {
-        let output = desk.explain(from, to, &[]);
+        let output = sandbox.explain(from, to, &[]);
         insta::assert_snapshot!(format!("explain_{from}_{to}").replace(' ', "_"), seen(&output));
     }
-    insta::assert_snapshot!(seen(&desk.explain("University", "Lakeside", &["--format", "json"])));
-    insta::assert_snapshot!(seen(&desk.explain("Universty", "Lakeside", &[])));
+    insta::assert_snapshot!(seen(&sandbox.explain(
+        "University",
+        "Lakeside",
+        &["--format", "json"]
+    )));
+    insta::assert_snapshot!(seen(&sandbox.explain("Universty", "Lakeside", &[])));
 }
 
 #[test]
 fn an_edge_that_only_the_plan_leaves_out_is_explained() {
-    let desk = Desk::new();
-    desk.plan();
-    let plan = fs::read_to_string(desk.path("plan.json")).expect("written");
+    let sandbox = Sandbox::new();
+    sandbox.plan();
+    let plan = fs::read_to_string(sandbox.path("plan.json")).expect("written");
     let edge = "    {\"from\": \"Harbour\", \"to\": \"Borough Clinic\", \"benefit\": 0.44},\n";
     assert!(plan.contains(edge));
-    desk.write("plan.json", &plan.replace(edge, ""));
-    insta::assert_snapshot!(seen(&desk.explain("Harbour", "Borough Clinic", &[])));
+    sandbox.write("plan.json", &plan.replace(edge, ""));
+    insta::assert_snapshot!(seen(&sandbox.explain("Harbour", "Borough Clinic", &[])));
 }
 
 #[test]
 fn a_plan_that_breaks_the_rule_explains_nothing() {
-    let desk = Desk::new();
-    desk.plan();
-    desk.plan_with_a_leak("plan.json", LEAK);
-    let output = desk.explain("St Mary", "Harbour", &[]);
+    let sandbox = Sandbox::new();
+    sandbox.plan();
+    sandbox.plan_with_a_leak("plan.json", LEAK);
+    let output = sandbox.explain("St Mary", "Harbour", &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("breaks the rule"));
 }

@@ -12,14 +12,14 @@ use super::{
     *,
 };
 
-fn page(desk: &Desk, path: &str) -> String {
-    let page = fs::read_to_string(desk.path(path)).expect("a page");
+fn page(sandbox: &Sandbox, path: &str) -> String {
+    let page = fs::read_to_string(sandbox.path(path)).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{path}");
     page
 }
 
-pub fn tamper(desk: &Desk, statements: &str) {
-    let database = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
+pub fn tamper(sandbox: &Sandbox, statements: &str) {
+    let database = rusqlite::Connection::open(sandbox.path("run/run.sqlite")).expect("a database");
     database.execute_batch(&format!("PRAGMA foreign_keys = OFF; {statements}")).expect("a change");
 }
 
@@ -31,11 +31,11 @@ const UNFINISHED: &str = "UPDATE run SET value = 'running' WHERE key = 'status';
 
 #[test]
 fn a_finished_run_is_one_page_and_its_commands_work() {
-    let desk = Desk::new();
-    assert_eq!(desk.run(&["demo", "--out", "demo"]).status.code(), Some(0));
-    let output = desk.run(&["report", "demo"]);
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["demo", "--out", "demo"]).status.code(), Some(0));
+    let output = sandbox.run(&["report", "demo"]);
     assert_eq!(seen(&output), "--- stderr\nreport: demo/report.html\n--- exit status 0");
-    let first = page(&desk, "demo/report.html");
+    let first = page(&sandbox, "demo/report.html");
     for words in [
         "eight hospitals in three cities",
         "✓ complete",
@@ -47,15 +47,15 @@ fn a_finished_run_is_one_page_and_its_commands_work() {
     ] {
         assert!(first.contains(words), "{words}");
     }
-    let again = desk.run(&["report", "demo", "--output", "elsewhere.html"]);
+    let again = sandbox.run(&["report", "demo", "--output", "elsewhere.html"]);
     assert_eq!(again.status.code(), Some(0));
-    assert!(page(&desk, "elsewhere.html") == first, "same run, same bytes");
+    assert!(page(&sandbox, "elsewhere.html") == first, "same run, same bytes");
     // What the page tells people to do.
     assert!(first.contains("fedcompetitors export demo --to checked\n"));
-    assert_eq!(desk.run(&["export", "demo", "--to", "checked"]).status.code(), Some(0));
+    assert_eq!(sandbox.run(&["export", "demo", "--to", "checked"]).status.code(), Some(0));
     let [competing, plan, certificate] = ["competing.csv", "plan.json", "certificate.json"]
         .map(|file| format!("checked/proof/{file}"));
-    let verified = desk.run(&[
+    let verified = sandbox.run(&[
         "verify",
         "--competing",
         &competing,
@@ -69,45 +69,48 @@ fn a_finished_run_is_one_page_and_its_commands_work() {
 
 #[test]
 fn a_run_on_its_way_has_a_page() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-    tamper(&desk, UNFINISHED);
-    let output = desk.run(&["report", "run"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    tamper(&sandbox, UNFINISHED);
+    let output = sandbox.run(&["report", "run"]);
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
-    let interrupted = page(&desk, "run/report.html");
+    let interrupted = page(&sandbox, "run/report.html");
     assert!(interrupted.contains("‖ interrupted") && interrupted.contains("--resume"));
     assert!(interrupted.contains("no training is done yet"));
     // Another process has the folder and is in the middle of a change.
-    let lock = fs::File::open(desk.path("run/run.lock")).expect("a lock");
+    let lock = fs::File::open(sandbox.path("run/run.lock")).expect("a lock");
     lock.lock().expect("locked");
-    let writer = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
+    let writer = rusqlite::Connection::open(sandbox.path("run/run.sqlite")).expect("a database");
     writer
         .execute_batch(
             "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; DELETE FROM usage; DELETE FROM benefits;",
         )
         .expect("a change");
-    let output = desk.run(&["report", "run"]);
+    let output = sandbox.run(&["report", "run"]);
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
-    let running = page(&desk, "run/report.html");
+    let running = page(&sandbox, "run/report.html");
     assert!(running.contains("… running") && running.contains("in the direction of the data"));
 }
 
 #[test]
 fn what_the_guard_stopped_and_what_was_changed_comes_first() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-    tamper(&desk, "INSERT INTO usage VALUES (1, 0, 1);");
-    let output = desk.run(&["report", "run"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    tamper(&sandbox, "INSERT INTO usage VALUES (1, 0, 1);");
+    let output = sandbox.run(&["report", "run"]);
     assert_eq!(output.status.code(), Some(1), "{}", seen(&output));
-    let changed = page(&desk, "run/report.html");
+    let changed = page(&sandbox, "run/report.html");
     assert!(changed.contains("✕ fails the audit"));
     assert!(changed.contains("the plan connects &quot;A&quot; with its competitor &quot;B&quot;"));
     assert!(!changed.contains("Nobody's data came"));
-    tamper(&desk, "INSERT INTO stops VALUES (7, 'optimal+mixing', 3, 'the guard stopped <it>');");
-    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(1));
-    let stopped = page(&desk, "run/report.html");
+    tamper(
+        &sandbox,
+        "INSERT INTO stops VALUES (7, 'optimal+mixing', 3, 'the guard stopped <it>');",
+    );
+    assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(1));
+    let stopped = page(&sandbox, "run/report.html");
     assert!(stopped.contains("✕ stopped by the guard"));
     assert!(stopped.contains("round 3: the guard stopped &lt;it&gt;"));
 }
@@ -115,12 +118,12 @@ fn what_the_guard_stopped_and_what_was_changed_comes_first() {
 /// Whatever is cut off or turned round: a page that says so, or all is as it was.
 #[test]
 fn a_broken_run_has_a_page_that_says_so() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
-    let sound = page(&desk, "run/report.html");
-    let whole = fs::read(desk.path("run/run.sqlite")).expect("a database");
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(0));
+    let sound = page(&sandbox, "run/report.html");
+    let whole = fs::read(sandbox.path("run/run.sqlite")).expect("a database");
     let mut partly = 0;
     for case in 0..repeat(24) as usize {
         let mut bytes = whole.clone();
@@ -131,11 +134,11 @@ fn a_broken_run_has_a_page_that_says_so() {
             let end = (at + 64).min(bytes.len());
             bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
         }
-        fs::write(desk.path("run/run.sqlite"), bytes).expect("written");
-        let output = desk.run(&["report", "run"]);
+        fs::write(sandbox.path("run/run.sqlite"), bytes).expect("written");
+        let output = sandbox.run(&["report", "run"]);
         let told = text(&output.stderr);
         assert!(!told.contains("panicked"), "case {case}: {told}");
-        let page = page(&desk, "run/report.html");
+        let page = page(&sandbox, "run/report.html");
         if output.status.code() == Some(0) {
             assert!(page == sound, "case {case}: turned bytes can only hide where nothing stands");
         } else {
@@ -147,9 +150,9 @@ fn a_broken_run_has_a_page_that_says_so() {
         }
     }
     assert!(partly > 3, "of {partly} only was anything read");
-    fs::write(desk.path("run/run.sqlite"), b"not a database").expect("written");
-    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(1));
-    let nothing = page(&desk, "run/report.html");
+    fs::write(sandbox.path("run/run.sqlite"), b"not a database").expect("written");
+    assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(1));
+    let nothing = page(&sandbox, "run/report.html");
     assert!(nothing.contains("✕ damaged") && nothing.contains("The participants cannot be read."));
     // What is lost must not pass for none.
     assert!(!nothing.contains("Nothing useful was refused") && !nothing.contains("0 participants"));
@@ -157,13 +160,13 @@ fn a_broken_run_has_a_page_that_says_so() {
 
 #[test]
 fn what_cannot_be_done_is_told_with_a_hint() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
     let outputs = [
-        desk.run(&["report", "nowhere"]),
-        desk.run(&["report", "run", "--output", "no/such/folder.html"]),
-        desk.run(&["report", "run", "--output", "run/run.sqlite"]),
+        sandbox.run(&["report", "nowhere"]),
+        sandbox.run(&["report", "run", "--output", "no/such/folder.html"]),
+        sandbox.run(&["report", "run", "--output", "run/run.sqlite"]),
     ];
     insta::assert_snapshot!(outputs.iter().map(seen).collect::<Vec<_>>().join("\n\n"), @r"
     --- stderr
@@ -184,24 +187,24 @@ fn what_cannot_be_done_is_told_with_a_hint() {
 }
 
 /// A run whose names mean no good.
-pub fn run_hostile(desk: &Desk) {
+pub fn run_hostile(sandbox: &Sandbox) {
     let hostile = SMALL
         .replace("name = \"small\"", r#"name = "</title><script>alert(1)</script>""#)
         .replace("name = \"A\"", r#"name = "<script>alert(1)</script>""#)
         .replace("name = \"C/\\u2603 \\\"quoted\\\"\"", &format!("name = \"{}\"", "W".repeat(200)))
         .replace("name = \"D\"", r#"name = "evil\u202Eexe.\u0007""#)
         .replace("\"B\"", r#""\"><img src=x onerror=alert(1)>""#);
-    desk.write("small.toml", &hostile);
-    let output = run_small(desk, &[]);
+    sandbox.write("small.toml", &hostile);
+    let output = run_small(sandbox, &[]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
 #[test]
 fn hostile_names_stay_names() {
-    let desk = Desk::new();
-    run_hostile(&desk);
-    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
-    let page = page(&desk, "run/report.html");
+    let sandbox = Sandbox::new();
+    run_hostile(&sandbox);
+    assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(0));
+    let page = page(&sandbox, "run/report.html");
     for raw in ["<script", "<img", "\u{202e}", "\u{7}"] {
         assert!(!page.contains(raw), "{raw:?}");
     }
@@ -213,7 +216,7 @@ fn hostile_names_stay_names() {
 }
 
 /// A run of so many participants in groups of those who see the same.
-pub fn run_many(desk: &Desk, count: usize) {
+pub fn run_many(sandbox: &Sandbox, count: usize) {
     let mut federation = String::from(
         "name = \"many\"\ncompare = [\"local\"]\n[selection]\npolicy = \"greedy\"\n\
          [benefit]\nestimator = \"given\"\n[benefit.given]\nfile = \"benefit.csv\"\n\
@@ -232,19 +235,19 @@ pub fn run_many(desk: &Desk, count: usize) {
             let _ = writeln!(benefit, "Hospital {a},Hospital {b},0.{}", 1 + (a + b) % 9);
         }
     }
-    desk.write("many.toml", &federation);
-    desk.write("benefit.csv", &benefit);
-    let output = desk.run(&["run", "many.toml", "--out", "run"]);
+    sandbox.write("many.toml", &federation);
+    sandbox.write("benefit.csv", &benefit);
+    let output = sandbox.run(&["run", "many.toml", "--out", "run"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
 /// Three hundred take a page that can be sent by mail.
 #[test]
 fn three_hundred_participants_have_a_page() {
-    let desk = Desk::new();
-    run_many(&desk, 300);
-    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
-    let page = page(&desk, "run/report.html");
+    let sandbox = Sandbox::new();
+    run_many(&sandbox, 300);
+    assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(0));
+    let page = page(&sandbox, "run/report.html");
     assert_eq!(page.matches("viewBox=\"0 0 300 300\"").count(), 3);
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
 }
@@ -253,7 +256,7 @@ fn three_hundred_participants_have_a_page() {
 /// changed on the way.
 #[test]
 fn a_run_without_local_says_why_there_is_no_gain() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let participants = Participants::new(["Anna", "Ben", "Cleo"]).expect("valid");
     let mut competing = CompetingGraph::builder(&participants);
     competing.report(0, 1).expect("two");
@@ -270,10 +273,11 @@ fn a_run_without_local_says_why_there_is_no_gain() {
         estimator: "mixture".into(),
     };
     let sources = ["at home", "at home", "at home"].map(|source| (source.to_owned(), 10));
-    let folder = desk.path("run");
-    let mut book = Coordinator::begin(&folder, about, competing.build(), &sources).expect("begun");
-    book.begin_estimate("mixture").expect("begun");
-    book.end_estimate(&benefit, 1, 1).expect("kept");
+    let folder = sandbox.path("run");
+    let mut coordinator =
+        Coordinator::begin(&folder, about, competing.build(), &sources).expect("begun");
+    coordinator.begin_estimate("mixture").expect("begun");
+    coordinator.end_estimate(&benefit, 1, 1).expect("kept");
     let plan = |usage: &str, welfare: f64| {
         format!(
             "{{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"optimal\", \
@@ -286,15 +290,15 @@ fn a_run_without_local_says_why_there_is_no_gain() {
     for (round, usage) in [(1, ""), (2, edge)] {
         let why = if round == 1 { "the first plan" } else { "Cleo has asked for it" };
         let text = plan(usage, if round == 1 { 0.0 } else { 0.5 });
-        book.follow((&text, "{}", why), &benefit, &explain).expect("followed");
-        book.begin_round(round);
+        coordinator.follow((&text, "{}", why), &benefit, &explain).expect("followed");
+        coordinator.begin_round(round);
         let values = [1.0_f32, 2.0];
         let offers = [Some((&values[..], &values[..])), None, None];
-        let entries = book.collect(Content::Model, 2, &offers).expect("taken");
-        book.incident(1, IncidentKind::Missing).expect("noted");
+        let entries = coordinator.collect(Content::Model, 2, &offers).expect("taken");
+        coordinator.incident(1, IncidentKind::Missing).expect("noted");
         if round == 2 {
             let entry = entries[0].expect("accepted");
-            book.deliver(2, Content::Model, &values, &[entry]).expect("delivered");
+            coordinator.deliver(2, Content::Model, &values, &[entry]).expect("delivered");
         }
         let told = |participant| Told {
             participant,
@@ -302,19 +306,19 @@ fn a_run_without_local_says_why_there_is_no_gain() {
             metric: "loss".into(),
             value: Some(1.0 / round as f64),
         };
-        book.tell(vec![told(0), told(2)]);
+        coordinator.tell(vec![told(0), told(2)]);
     }
     let values = [1.0_f32, 2.0];
     let offer = Some((&values[..], &values[..]));
-    let last = book.collect(Content::Model, 2, &[offer, None, offer]).expect("taken");
+    let last = coordinator.collect(Content::Model, 2, &[offer, None, offer]).expect("taken");
     let parts = [vec![(0, 1.0)], vec![(1, 1.0)], vec![(0, 0.5), (2, 0.5)]];
     let models = parts.into_iter().zip(last);
     let models: Vec<_> =
         models.map(|(parts, entry)| Final { parameters: &values, parts, entry }).collect();
-    book.finish(&models, &[("w".into(), vec![2])], Vec::new(), 2).expect("finished");
-    drop(book);
-    let output = desk.run(&["report", "run"]);
-    let page = page(&desk, "run/report.html");
+    coordinator.finish(&models, &[("w".into(), vec![2])], Vec::new(), 2).expect("finished");
+    drop(coordinator);
+    let output = sandbox.run(&["report", "run"]);
+    let page = page(&sandbox, "run/report.html");
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
     for words in [
         "! complete, with incidents",

@@ -48,12 +48,12 @@ competes-with = ["B"]
 
 /// Every file that a run leaves, with what `export` makes of its record; what tells of time
 /// or of the database's own pages is not among them.
-fn left_behind(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
-    let output = desk.run(&["export", folder, "--to", &format!("{folder}-export")]);
+fn left_behind(sandbox: &Sandbox, folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let output = sandbox.run(&["export", folder, "--to", &format!("{folder}-export")]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let mut files = BTreeMap::new();
     for place in [folder.to_owned(), format!("{folder}/models"), format!("{folder}-export")] {
-        for entry in fs::read_dir(desk.path(&place)).expect("a folder") {
+        for entry in fs::read_dir(sandbox.path(&place)).expect("a folder") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             if path.is_file() && !name.starts_with("run.") {
@@ -65,32 +65,32 @@ fn left_behind(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-pub fn run_small(desk: &Desk, more: &[&str]) -> Output {
-    desk.run(&[&["run", "small.toml", "--out", "run"], more].concat())
+pub fn run_small(sandbox: &Sandbox, more: &[&str]) -> Output {
+    sandbox.run(&[&["run", "small.toml", "--out", "run"], more].concat())
 }
 
 #[test]
 fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
-    let desk = Desk::new();
-    let output = desk.run(&["demo", "--out", "demo"]);
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["demo", "--out", "demo"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(shown.contains("8 participants, 6 competing pairs, 5 seeds; complete."), "{shown}");
     assert!(text(&output.stderr).ends_with("report: demo/report.html\n"));
-    let page = fs::read_to_string(desk.path("demo/report.html")).expect("a page");
+    let page = fs::read_to_string(sandbox.path("demo/report.html")).expect("a page");
     assert!(page.contains("may not learn from") && page.ends_with("</html>"));
     for word in ["North Clinic", "optimal+mixing", "pooled (reference)", "gain", "refused"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
-    assert_eq!(fs::read_dir(desk.path("demo/models")).expect("models").count(), 8);
-    let report = fs::read_to_string(desk.path("demo/report.md")).expect("a report");
+    assert_eq!(fs::read_dir(sandbox.path("demo/models")).expect("models").count(), 8);
+    let report = fs::read_to_string(sandbox.path("demo/report.md")).expect("a report");
     assert!(report.contains("may not learn from"), "{report}");
-    let audit = desk.run(&["audit", "demo"]);
+    let audit = sandbox.run(&["audit", "demo"]);
     assert_eq!(audit.status.code(), Some(0));
     assert!(text(&audit.stdout).contains("No participant's data reached a competitor"));
-    let status = text(&desk.run(&["status", "demo"]).stdout);
+    let status = text(&sandbox.run(&["status", "demo"]).stdout);
     assert!(status.starts_with("eight hospitals in three cities: complete; 30 trainings done"));
-    let metrics = text(&desk.run(&["metrics", "demo", "--format", "csv"]).stdout);
+    let metrics = text(&sandbox.run(&["metrics", "demo", "--format", "csv"]).stdout);
     let header = "run,method,seed,participant,round,split,metric,value";
     assert_eq!(metrics.lines().next(), Some(header));
     assert!(metrics.contains("eight hospitals in three cities,local,3,East Clinic,"));
@@ -98,26 +98,26 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
 
 #[test]
 fn threads_and_restarts_change_nothing() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
     let run = |threads: &str| {
         let output = assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors")
-            .current_dir(desk.0.path())
+            .current_dir(sandbox.0.path())
             .env("RAYON_NUM_THREADS", threads)
             .args(["run", "small.toml", "--out", &format!("threads-{threads}/run")])
             .output()
             .expect("it runs");
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        left_behind(&desk, &format!("threads-{threads}/run"))
+        left_behind(&sandbox, &format!("threads-{threads}/run"))
     };
     assert!(run("1") == run("2"));
     // A run that is complete stays as it is.
-    let database = || fs::read(desk.path("threads-1/run/run.sqlite")).expect("a database");
-    let before = (left_behind(&desk, "threads-1/run"), database());
-    let again = desk.run(&["run", "small.toml", "--out", "threads-1/run", "--resume"]);
+    let database = || fs::read(sandbox.path("threads-1/run/run.sqlite")).expect("a database");
+    let before = (left_behind(&sandbox, "threads-1/run"), database());
+    let again = sandbox.run(&["run", "small.toml", "--out", "threads-1/run", "--resume"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
-    assert!((left_behind(&desk, "threads-1/run"), database()) == before);
-    insta::assert_snapshot!(text(&desk.run(&["run", "small.toml", "--out", "threads-1/run"]).stderr), @r"
+    assert!((left_behind(&sandbox, "threads-1/run"), database()) == before);
+    insta::assert_snapshot!(text(&sandbox.run(&["run", "small.toml", "--out", "threads-1/run"]).stderr), @r"
     error: threads-1/run already contains a run
     hint: continue it with --resume, or choose another folder with --out
     ");
@@ -128,23 +128,23 @@ fn threads_and_restarts_change_nothing() {
 /// time.
 #[test]
 fn killed_at_any_instant_a_run_resumes_to_the_same_bytes() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
     let start = |resume: bool| {
         let mut command = Command::new(cargo_bin!("fedcompetitors"));
         command.args(["run", "small.toml", "--out", "run"]).args(resume.then_some("--resume"));
         // A checkpoint after every round, so that there are as many states as can be.
-        command.env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0").current_dir(desk.0.path());
+        command.env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0").current_dir(sandbox.0.path());
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
     let begun = Instant::now();
     assert!(start(false).status().expect("it runs").success());
     let mut whole = begun.elapsed();
-    let expected = left_behind(&desk, "run");
+    let expected = left_behind(&sandbox, "run");
     let (mut killed, instants) = (0, repeat(100));
     for instant in 0..instants {
-        fs::remove_dir_all(desk.path("run")).expect("removed");
+        fs::remove_dir_all(sandbox.path("run")).expect("removed");
         let mut child = start(false).spawn().expect("it runs");
         // Not quite even, so that no beat of the run is always missed.
         let part = (f64::from(instant) + 0.5 * f64::from(instant % 7) / 7.0) / f64::from(instants);
@@ -157,7 +157,7 @@ fn killed_at_any_instant_a_run_resumes_to_the_same_bytes() {
             killed += 1;
         }
         assert!(start(true).status().expect("it runs").success(), "after instant {instant}");
-        assert!(left_behind(&desk, "run") == expected, "after instant {instant}");
+        assert!(left_behind(&sandbox, "run") == expected, "after instant {instant}");
     }
     assert!(2 * killed > instants, "only {killed} of {instants} were still running");
 }
@@ -166,13 +166,13 @@ fn killed_at_any_instant_a_run_resumes_to_the_same_bytes() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_told_and_survived() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
     let program = cargo_bin!("fedcompetitors");
     let expected = {
-        assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-        let expected = left_behind(&desk, "run");
-        fs::remove_dir_all(desk.path("run")).expect("removed");
+        assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+        let expected = left_behind(&sandbox, "run");
+        fs::remove_dir_all(sandbox.path("run")).expect("removed");
         expected
     };
     let mut failures = 0;
@@ -185,7 +185,7 @@ fn a_full_disk_is_told_and_survived() {
         let output = Command::new("sh")
             .args(["-c", &script])
             .env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0")
-            .current_dir(desk.0.path())
+            .current_dir(sandbox.0.path())
             .output()
             .expect("it runs");
         if output.status.code() != Some(0) {
@@ -195,31 +195,34 @@ fn a_full_disk_is_told_and_survived() {
         }
     }
     assert!(failures >= 2, "the limit was never reached");
-    assert_eq!(run_small(&desk, &["--resume"]).status.code(), Some(0));
-    assert!(left_behind(&desk, "run") == expected);
+    assert_eq!(run_small(&sandbox, &["--resume"]).status.code(), Some(0));
+    assert!(left_behind(&sandbox, "run") == expected);
 }
 
 #[test]
 fn two_runs_in_one_folder_and_other_surprises() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-    let lock = File::open(desk.path("run/run.lock")).expect("a lock");
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    let lock = File::open(sandbox.path("run/run.lock")).expect("a lock");
     lock.lock().expect("locked");
-    let busy = run_small(&desk, &["--resume"]);
+    let busy = run_small(&sandbox, &["--resume"]);
     lock.unlock().expect("unlocked");
     let other = SMALL.replace("rounds = 12", "rounds = 13");
-    desk.write("small.toml", &other);
-    let changed = run_small(&desk, &["--resume"]);
-    desk.write("small.toml", SMALL);
+    sandbox.write("small.toml", &other);
+    let changed = run_small(&sandbox, &["--resume"]);
+    sandbox.write("small.toml", SMALL);
     let faults = "[[faults]]\nparticipant = \"A\"\ndoes = \"missing\"\n";
-    desk.write("faults.toml", faults);
-    let faulty = run_small(&desk, &["--resume", "--faults", "faults.toml"]);
-    let nothing = desk.run(&["status", "nowhere"]);
-    fs::write(desk.path("run/run.sqlite"), b"SQLite format 3\0 or so, but not really a database")
-        .expect("written");
-    let damaged = run_small(&desk, &["--resume"]);
-    let audited = desk.run(&["audit", "run"]);
+    sandbox.write("faults.toml", faults);
+    let faulty = run_small(&sandbox, &["--resume", "--faults", "faults.toml"]);
+    let nothing = sandbox.run(&["status", "nowhere"]);
+    fs::write(
+        sandbox.path("run/run.sqlite"),
+        b"SQLite format 3\0 or so, but not really a database",
+    )
+    .expect("written");
+    let damaged = run_small(&sandbox, &["--resume"]);
+    let audited = sandbox.run(&["audit", "run"]);
     let outputs = [busy, changed, faulty, nothing, damaged, audited];
     let seen: Vec<String> = outputs.iter().map(seen).collect();
     insta::assert_snapshot!(seen.join("\n\n"));
@@ -229,11 +232,11 @@ fn two_runs_in_one_folder_and_other_surprises() {
 /// other figures.
 #[test]
 fn a_damaged_database_is_noticed() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-    let whole = fs::read(desk.path("run/run.sqlite")).expect("a database");
-    let metrics = desk.run(&["metrics", "run"]).stdout;
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    let whole = fs::read(sandbox.path("run/run.sqlite")).expect("a database");
+    let metrics = sandbox.run(&["metrics", "run"]).stdout;
     for case in 0..repeat(30) as usize {
         let mut bytes = whole.clone();
         let at = (case * 7919 + 13) * 97 % bytes.len();
@@ -243,9 +246,9 @@ fn a_damaged_database_is_noticed() {
             let end = (at + 64).min(bytes.len());
             bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
         }
-        fs::write(desk.path("run/run.sqlite"), bytes).expect("written");
+        fs::write(sandbox.path("run/run.sqlite"), bytes).expect("written");
         for command in ["status", "audit", "metrics"] {
-            let output = desk.run(&[command, "run"]);
+            let output = sandbox.run(&[command, "run"]);
             let told = text(&output.stderr);
             assert!(!told.contains("panicked"), "case {case}: {told}");
             if output.status.code() != Some(0) {
@@ -262,11 +265,12 @@ fn a_damaged_database_is_noticed() {
 /// wherever somebody would look.
 #[test]
 fn stops_and_plans_that_may_not_be_the_best_are_told() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
     let tamper = |statements: &str| {
-        let database = rusqlite::Connection::open(desk.path("run/run.sqlite")).expect("a database");
+        let database =
+            rusqlite::Connection::open(sandbox.path("run/run.sqlite")).expect("a database");
         database.execute_batch(statements).expect("a change");
     };
     // As if the first training had just begun, by a plan that brings A's data to B by way of C,
@@ -283,17 +287,17 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
          DELETE FROM models WHERE training = 1;
          UPDATE run SET value = 'running' WHERE key = 'status';",
     );
-    let audit = text(&desk.run(&["audit", "run"]).stdout);
+    let audit = text(&sandbox.run(&["audit", "run"]).stdout);
     assert!(
         audit.contains("\nThe run is not complete: it is in progress or was stopped"),
         "{audit}"
     );
-    assert_eq!(run_small(&desk, &["--resume"]).status.code(), Some(3), "the guard fires");
-    let status = text(&desk.run(&["status", "run"]).stdout);
+    assert_eq!(run_small(&sandbox, &["--resume"]).status.code(), Some(3), "the guard fires");
+    let status = text(&sandbox.run(&["status", "run"]).stdout);
     assert!(status.starts_with("small: stopped by the guard; 4 trainings done"), "{status}");
     let stop = "optimal+mixing, seed 7: round 1: the guard stopped a delivery to \"B\"";
     assert!(status.contains(&format!("\nStopped: {stop}")), "{status}");
-    let audit = desk.run(&["audit", "run"]);
+    let audit = sandbox.run(&["audit", "run"]);
     assert_eq!(audit.status.code(), Some(1));
     let shown = text(&audit.stdout);
     assert!(shown.contains("\nSTOPPED, optimal+mixing, seed 7: round 1: the guard"), "{shown}");
@@ -301,21 +305,21 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
         "DELETE FROM usage WHERE training = 1;
          INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",
     );
-    let run = run_small(&desk, &["--resume"]);
+    let run = run_small(&sandbox, &["--resume"]);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    let status = text(&desk.run(&["status", "run"]).stdout);
+    let status = text(&sandbox.run(&["status", "run"]).stdout);
     assert!(!status.contains("topped"), "{status}");
-    let report = fs::read_to_string(desk.path("run/report.md")).expect("a report");
+    let report = fs::read_to_string(sandbox.path("run/report.md")).expect("a report");
     for shown in [status, text(&run.stdout), report] {
         let line = "optimal+mixing, seed 7: the plan is within 20.0 % of the best";
         assert!(shown.contains(line), "{shown}");
     }
     // Whoever has the federation file need not believe who competes.
-    let audit = desk.run(&["audit", "run", "--federation", "small.toml"]);
+    let audit = sandbox.run(&["audit", "run", "--federation", "small.toml"]);
     assert_eq!(audit.status.code(), Some(0), "{}", text(&audit.stdout));
     assert!(text(&audit.stdout).contains("\nThe run is complete.\n"));
-    desk.write("other.toml", &SMALL.replacen("competes-with = [\"B\"]", "", 1));
-    let audit = desk.run(&["audit", "run", "--federation", "other.toml"]);
+    sandbox.write("other.toml", &SMALL.replacen("competes-with = [\"B\"]", "", 1));
+    let audit = sandbox.run(&["audit", "run", "--federation", "other.toml"]);
     assert_eq!(audit.status.code(), Some(1));
     let flaw = "\nflaw in the run: \"A\" and \"B\" compete only according to the record\n";
     assert!(text(&audit.stdout).contains(flaw), "{}", text(&audit.stdout));
@@ -323,9 +327,9 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
 
 #[test]
 fn faults_are_lived_with_and_named() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    desk.write(
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    sandbox.write(
         "faults.toml",
         r#"
         # A drops out and returns, D joins late, C sends garbage.
@@ -337,7 +341,7 @@ fn faults_are_lived_with_and_named() {
         ]
         "#,
     );
-    let output = run_small(&desk, &["--faults", "faults.toml"]);
+    let output = run_small(&sandbox, &["--faults", "faults.toml"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "the status says so: {}", text(&output.stderr));
     for line in [
@@ -349,24 +353,24 @@ fn faults_are_lived_with_and_named() {
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
-    assert_eq!(desk.run(&["audit", "run"]).status.code(), Some(0));
-    let metrics = text(&desk.run(&["metrics", "run"]).stdout);
+    assert_eq!(sandbox.run(&["audit", "run"]).status.code(), Some(0));
+    let metrics = text(&sandbox.run(&["metrics", "run"]).stdout);
     assert!(!metrics.to_lowercase().contains("nan"), "nothing is poisoned");
     // Nobody is there at first: then nobody is handed anything either.
     let away =
         |name: &str| format!("[[faults]]\nparticipant = '{name}'\ndoes = \"missing\"\nlast = 1\n");
     let all = ["A", "B", "C/☃ \"quoted\"", "D"].map(away);
-    desk.write("faults.toml", &all.concat());
-    let output = desk.run(&["run", "small.toml", "--out", "late", "--faults", "faults.toml"]);
+    sandbox.write("faults.toml", &all.concat());
+    let output = sandbox.run(&["run", "small.toml", "--out", "late", "--faults", "faults.toml"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let audit = desk.run(&["audit", "late"]);
+    let audit = sandbox.run(&["audit", "late"]);
     assert_eq!(audit.status.code(), Some(0), "{}", text(&audit.stdout));
-    desk.write("faults.toml", "[[faults]]\nparticipant = \"E\"\ndoes = \"missing\"\n");
-    let unknown = text(&run_small(&desk, &["--faults", "faults.toml"]).stderr);
+    sandbox.write("faults.toml", "[[faults]]\nparticipant = \"E\"\ndoes = \"missing\"\n");
+    let unknown = text(&run_small(&sandbox, &["--faults", "faults.toml"]).stderr);
     assert!(unknown.starts_with("error: faults.toml, line 2: the participant \"E\" is unknown"));
     let never = "[[faults]]\nparticipant = \"B\"\ndoes = \"missing\"\nfirst = 12\nlast = 9\n";
-    desk.write("never.toml", never);
-    let output = desk.run(&["run", "small.toml", "--out", "other", "--faults", "never.toml"]);
+    sandbox.write("never.toml", never);
+    let output = sandbox.run(&["run", "small.toml", "--out", "other", "--faults", "never.toml"]);
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{told}");
     assert!(told.contains("never.toml, line 2") && told.contains("not after `last`"), "{told}");
@@ -376,12 +380,12 @@ fn faults_are_lived_with_and_named() {
 /// The estimate of a method that is only compared with is paid for like any other.
 #[test]
 fn a_plan_without_estimate_can_be_compared_with_one_that_has_it() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let compared = SMALL
         .replace("\"local\", \"scaffold\", \"ce\", \"pooled\"", "\"optimal+mixing\"")
         .replace("[data]", "[selection]\npolicy = \"cliques\"\n[data]");
-    desk.write("small.toml", &compared);
-    let output = run_small(&desk, &[]);
+    sandbox.write("small.toml", &compared);
+    let output = run_small(&sandbox, &[]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("optimal+mixing"));
 }
@@ -389,8 +393,8 @@ fn a_plan_without_estimate_can_be_compared_with_one_that_has_it() {
 /// One mistyped number does not cost a column, and is pointed to.
 #[test]
 fn init_points_to_what_is_no_number() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("towns")).expect("a folder");
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("towns")).expect("a folder");
     let rows = |name: &str| {
         let row = |at: usize| match (name, at) {
             ("Davos", 5) => "sixty,1\n".to_owned(),
@@ -398,20 +402,20 @@ fn init_points_to_what_is_no_number() {
         };
         (0..40).fold("age,ill\n".to_owned(), |text, at| text + &row(at))
     };
-    desk.write("towns/Chur.csv", &rows("Chur"));
-    desk.write("towns/Davos.csv", &rows("Davos"));
-    let output = desk.run(&["init", "towns"]);
+    sandbox.write("towns/Chur.csv", &rows("Chur"));
+    sandbox.write("towns/Davos.csv", &rows("Davos"));
+    let output = sandbox.run(&["init", "towns"]);
     assert_eq!(output.status.code(), Some(0));
     let told = text(&output.stderr);
     assert!(
         told.contains("Davos.csv, line 7: `sixty` in the column \"age\" is not a number"),
         "{told}"
     );
-    let written = fs::read_to_string(desk.path("towns/federation.toml")).expect("written");
+    let written = fs::read_to_string(sandbox.path("towns/federation.toml")).expect("written");
     assert!(!written.contains("ignore"), "{written}");
-    let check = desk.run(&["check", "towns/federation.toml"]);
+    let check = sandbox.run(&["check", "towns/federation.toml"]);
     assert_eq!(check.status.code(), Some(3), "{}", text(&check.stdout));
-    let file = desk.run(&["init", "towns/Chur.csv"]);
+    let file = sandbox.run(&["init", "towns/Chur.csv"]);
     assert!(text(&file.stderr).contains("is a file"), "{}", text(&file.stderr));
 }
 
@@ -419,17 +423,17 @@ fn init_points_to_what_is_no_number() {
 #[cfg(unix)]
 #[test]
 fn status_tells_who_is_at_work() {
-    let desk = Desk::new();
-    desk.write("small.toml", &SMALL.replace("rounds = 12", "rounds = 200000"));
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", &SMALL.replace("rounds = 12", "rounds = 200000"));
     let mut child = Command::new(cargo_bin("fedcompetitors"))
         .args(["run", "small.toml", "--out", "run"])
-        .current_dir(desk.path("."))
+        .current_dir(sandbox.path("."))
         .env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it runs");
-    let status = || text(&desk.run(&["status", "run"]).stdout);
+    let status = || text(&sandbox.run(&["status", "run"]).stdout);
     while !status().starts_with("small: running") {
         assert_eq!(child.try_wait().expect("a child"), None, "{}", status());
         thread::sleep(Duration::from_millis(10));
@@ -446,10 +450,10 @@ fn status_tells_who_is_at_work() {
 
 #[test]
 fn the_audit_misses_no_model() {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-    let models: Vec<_> = fs::read_dir(desk.path("run/models"))
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    let models: Vec<_> = fs::read_dir(sandbox.path("run/models"))
         .expect("models")
         .map(|entry| entry.expect("an entry").path())
         .collect();
@@ -457,7 +461,7 @@ fn the_audit_misses_no_model() {
     models.sort();
     fs::copy(&models[1], &models[0]).expect("copied");
     fs::remove_file(&models[2]).expect("removed");
-    let audit = desk.run(&["audit", "run"]);
+    let audit = sandbox.run(&["audit", "run"]);
     let shown = text(&audit.stdout);
     assert_eq!(audit.status.code(), Some(1));
     assert!(shown.contains("the file of the model of \"A\", models/001-a.safetensors, is not the one that was trained"), "{shown}");
@@ -467,8 +471,8 @@ fn the_audit_misses_no_model() {
 /// From a folder of files to a run, as a newcomer would.
 #[test]
 fn init_check_run() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("city")).expect("a folder");
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("city")).expect("a folder");
     for (name, shift) in [("east", 0), ("west", 1), ("north", 2)] {
         let mut table = String::from("age,ward,dose,ill\n");
         for row in 0..60_u32 {
@@ -478,27 +482,27 @@ fn init_check_run() {
             let dose = if row % 10 == 0 { "?".to_owned() } else { dose.to_string() };
             let _ = writeln!(table, "{age},{ward},{dose},{ill}");
         }
-        desk.write(&format!("city/{name}.csv"), &table);
+        sandbox.write(&format!("city/{name}.csv"), &table);
     }
-    let output = desk.run(&["init", "city"]);
+    let output = sandbox.run(&["init", "city"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let written = fs::read_to_string(desk.path("city/federation.toml")).expect("written");
+    let written = fs::read_to_string(sandbox.path("city/federation.toml")).expect("written");
     insta::assert_snapshot!("init", written);
-    assert_eq!(desk.run(&["init", "city"]).status.code(), Some(2), "it is not written over");
-    insta::assert_snapshot!("check", seen(&desk.run(&["check", "city/federation.toml"])));
-    let run = desk.run(&["run", "city/federation.toml", "--repeats", "1", "--rounds", "2"]);
+    assert_eq!(sandbox.run(&["init", "city"]).status.code(), Some(2), "it is not written over");
+    insta::assert_snapshot!("check", seen(&sandbox.run(&["check", "city/federation.toml"])));
+    let run = sandbox.run(&["run", "city/federation.toml", "--repeats", "1", "--rounds", "2"]);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    assert!(desk.path("city-run/report.md").is_file());
+    assert!(sandbox.path("city-run/report.md").is_file());
     // What is wrong with data is told with file, line and participant.
-    let good = fs::read_to_string(desk.path("city/west.csv")).expect("written");
-    desk.write("city/west.csv", &good[..good.len() - 4]);
-    let cut = desk.run(&["check", "city/federation.toml"]);
-    desk.write("city/west.csv", &good.replace("age,ward", "age,Ward"));
-    let renamed = desk.run(&["check", "city/federation.toml"]);
-    desk.write("city/west.csv", &good.replace("22,", "twenty-two,"));
-    let no_number = desk.run(&["check", "city/federation.toml"]);
-    fs::remove_file(desk.path("city/west.csv")).expect("removed");
-    let lost = desk.run(&["check", "city/federation.toml"]);
+    let good = fs::read_to_string(sandbox.path("city/west.csv")).expect("written");
+    sandbox.write("city/west.csv", &good[..good.len() - 4]);
+    let cut = sandbox.run(&["check", "city/federation.toml"]);
+    sandbox.write("city/west.csv", &good.replace("age,ward", "age,Ward"));
+    let renamed = sandbox.run(&["check", "city/federation.toml"]);
+    sandbox.write("city/west.csv", &good.replace("22,", "twenty-two,"));
+    let no_number = sandbox.run(&["check", "city/federation.toml"]);
+    fs::remove_file(sandbox.path("city/west.csv")).expect("removed");
+    let lost = sandbox.run(&["check", "city/federation.toml"]);
     let seen: Vec<String> = [cut, renamed, no_number, lost].iter().map(seen).collect();
     insta::assert_snapshot!("wrong_data", seen.join("\n\n"));
 }
@@ -511,7 +515,7 @@ fn example(file: &str) -> String {
 /// The hospitals' example on files of the same form.
 #[test]
 fn the_heart_example_runs() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (number, name) in ["cleveland", "hungarian", "switzerland", "va"].iter().enumerate() {
         let mut table = String::new();
         for row in 0..40_usize {
@@ -531,19 +535,19 @@ fn the_heart_example_runs() {
                 at % 4,
             );
         }
-        desk.write(&format!("processed.{name}.data"), &table);
+        sandbox.write(&format!("processed.{name}.data"), &table);
     }
     let arguments = ["run", &example("heart/federation.toml"), "--data", ".", "--out", "run"];
-    let run = desk.run(&[&arguments[..], &["--rounds", "3", "--repeats", "2"]].concat());
+    let run = sandbox.run(&[&arguments[..], &["--rounds", "3", "--repeats", "2"]].concat());
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     assert!(text(&run.stdout).contains("4 participants, 1 competing pair, 2 seeds; complete."));
-    assert_eq!(desk.run(&["audit", "run"]).status.code(), Some(0));
+    assert_eq!(sandbox.run(&["audit", "run"]).status.code(), Some(0));
 }
 
 /// The lenders' example, made anew from a file of the same form, and as it stands.
 #[test]
 fn the_banks_example_runs() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let mut table = String::from(
         "LoanNr_ChkDgt,Name,City,State,Zip,Bank,BankState,NoEmp,NewExist,CreateJob,RetainedJob,UrbanRural,RevLineCr,LowDoc,MIS_Status,GrAppv,SBA_Appv\n",
     );
@@ -560,18 +564,18 @@ fn the_banks_example_runs() {
             1000 + row
         );
     }
-    desk.write("SBAnational.csv", &table);
-    let output = desk.run(&["data", "banks", "--data", ".", "--out", "banks"]);
+    sandbox.write("SBAnational.csv", &table);
+    let output = sandbox.run(&["data", "banks", "--data", ".", "--out", "banks"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let competing = fs::read_to_string(desk.path("banks/competing.csv")).expect("written");
+    let competing = fs::read_to_string(sandbox.path("banks/competing.csv")).expect("written");
     assert_eq!(competing, "a,b\nFIRST,\"SECOND, LLC\"\n");
     let arguments = ["run", "banks/federation.toml", "--data", ".", "--out", "run"];
-    let run = desk.run(&[&arguments[..], &["--rounds", "3", "--repeats", "1"]].concat());
+    let run = sandbox.run(&[&arguments[..], &["--rounds", "3", "--repeats", "1"]].concat());
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     assert!(text(&run.stdout).contains("3 participants, 1 competing pair, 1 seed; complete."));
     // The file in the repository is what the command writes.
     let head = fs::read_to_string(example("banks/federation.toml")).expect("the example");
-    let made = fs::read_to_string(desk.path("banks/federation.toml")).expect("written");
+    let made = fs::read_to_string(sandbox.path("banks/federation.toml")).expect("written");
     let settings = |text: &str| text.split("\n[[participants]]").next().map(str::to_owned);
     assert_eq!(settings(&head), settings(&made));
 }
@@ -579,7 +583,7 @@ fn the_banks_example_runs() {
 /// Ten thousand participants in one file are read and checked, and a mistake is found.
 #[test]
 fn ten_thousand_participants() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let mut federation = String::from("name = \"many\"\n");
     for number in 0..10_000 {
         let _ = write!(
@@ -588,12 +592,12 @@ fn ten_thousand_participants() {
             (number + 1) % 10_000
         );
     }
-    desk.write("many.toml", &federation);
-    let output = desk.run(&["check", "many.toml"]);
+    sandbox.write("many.toml", &federation);
+    let output = sandbox.run(&["check", "many.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("10000 competing pairs"));
-    desk.write("many.toml", &federation.replace("[\"p7000\"]", "[\"q7000\"]"));
-    let told = text(&desk.run(&["check", "many.toml"]).stderr);
+    sandbox.write("many.toml", &federation.replace("[\"p7000\"]", "[\"q7000\"]"));
+    let told = text(&sandbox.run(&["check", "many.toml"]).stderr);
     assert!(told.starts_with("error: many.toml, line 28001: participant \"p6999\": the participant \"q7000\" is unknown"), "{told}");
 }
 
@@ -603,25 +607,29 @@ fn ten_thousand_participants() {
 #[test]
 fn a_demo_opens_its_page() {
     use std::os::unix::fs::PermissionsExt;
-    let desk = Desk::new();
-    fs::create_dir_all(desk.path("programs")).expect("a folder");
-    desk.write("programs/xdg-open", "#!/bin/sh\necho \"$@\" > opened.new\nmv opened.new opened\n");
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("programs")).expect("a folder");
+    sandbox
+        .write("programs/xdg-open", "#!/bin/sh\necho \"$@\" > opened.new\nmv opened.new opened\n");
     let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(desk.path("programs/xdg-open"), mode).expect("ours");
+    fs::set_permissions(sandbox.path("programs/xdg-open"), mode).expect("ours");
     let demo = |path: String| {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors");
-        command.args(["demo", "--open"]).current_dir(desk.0.path()).env("PATH", path);
+        command.args(["demo", "--open"]).current_dir(sandbox.0.path()).env("PATH", path);
         command.output().expect("it runs")
     };
-    let programs = desk.path("programs").display().to_string();
+    let programs = sandbox.path("programs").display().to_string();
     let output = demo(format!("{programs}:/usr/bin:/bin"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     let begun = Instant::now();
-    while !desk.path("opened").exists() {
+    while !sandbox.path("opened").exists() {
         assert!(begun.elapsed().as_secs() < 60, "nothing was opened");
         thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(fs::read_to_string(desk.path("opened")).expect("a path"), "demo-run/report.html\n");
+    assert_eq!(
+        fs::read_to_string(sandbox.path("opened")).expect("a path"),
+        "demo-run/report.html\n"
+    );
     let output = demo("/nowhere".into());
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("warning: no browser can be started"));

@@ -17,12 +17,12 @@ use super::{
     *,
 };
 
-/// A desk with a small run that is complete.
-pub fn desk_with_run() -> Desk {
-    let desk = Desk::new();
-    desk.write("small.toml", SMALL);
-    assert_eq!(run_small(&desk, &[]).status.code(), Some(0));
-    desk
+/// A sandbox with a small run that is complete.
+pub fn sandbox_with_run() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    sandbox
 }
 
 /// Every file below a folder, with its bytes.
@@ -50,9 +50,9 @@ fn assert_guarded(answer: &Answer) {
 
 #[test]
 fn a_finished_run_is_shown_and_not_touched() {
-    let desk = desk_with_run();
-    let before = bytes_of(&desk.path("run"));
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = sandbox_with_run();
+    let before = bytes_of(&sandbox.path("run"));
+    let server = Server::start(&sandbox, &["run"]);
     let first = server.get("/");
     assert_eq!((first.status, first.header("location")), (303, Some("/run/run/")));
     let page = server.get("/run/run/");
@@ -84,19 +84,19 @@ fn a_finished_run_is_shown_and_not_touched() {
         assert!(answer.body.starts_with(begin), "{path}: {}", &answer.body[..20]);
         assert_guarded(&answer);
     }
-    assert_eq!(desk.run(&["export", "run", "--to", "out"]).status.code(), Some(0));
-    let exported = |name: &str| fs::read_to_string(desk.path("out").join(name)).expect("a file");
+    assert_eq!(sandbox.run(&["export", "run", "--to", "out"]).status.code(), Some(0));
+    let exported = |name: &str| fs::read_to_string(sandbox.path("out").join(name)).expect("a file");
     assert_eq!(server.get("/run/run/plan.json").body, exported("proof/plan.json"));
     assert_eq!(server.get("/run/run/certificate.json").body, exported("proof/certificate.json"));
     assert_eq!(server.get("/run/run/metrics.csv").body, exported("metrics.csv"));
-    assert!(bytes_of(&desk.path("run")) == before, "serving changes nothing");
+    assert!(bytes_of(&sandbox.path("run")) == before, "serving changes nothing");
 }
 
 #[test]
 fn what_was_not_offered_is_not_answered() {
-    let desk = desk_with_run();
-    desk.write("secret.txt", "not for you");
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = sandbox_with_run();
+    sandbox.write("secret.txt", "not for you");
+    let server = Server::start(&sandbox, &["run"]);
     for path in [
         "/run/other/",
         "/run/..%2frun/",
@@ -137,17 +137,21 @@ fn what_was_not_offered_is_not_answered() {
 #[cfg(unix)]
 #[test]
 fn a_folder_of_runs_is_listed_and_links_out_of_it_are_not() {
-    let desk = desk_with_run();
-    fs::create_dir_all(desk.path("all/a <b>&c")).expect("a folder");
-    fs::create_dir_all(desk.path("all/broken")).expect("a folder");
-    fs::create_dir_all(desk.path("all/nothing")).expect("a folder");
-    fs::create_dir_all(desk.path("all/linked")).expect("a folder");
-    fs::copy(desk.path("run/run.sqlite"), desk.path("all/a <b>&c/run.sqlite")).expect("copied");
-    fs::write(desk.path("all/broken/run.sqlite"), "not a database at all").expect("written");
-    std::os::unix::fs::symlink(desk.path("run"), desk.path("all/out")).expect("a link");
-    std::os::unix::fs::symlink(desk.path("run/run.sqlite"), desk.path("all/linked/run.sqlite"))
-        .expect("a link");
-    let server = Server::start(&desk, &["all"]);
+    let sandbox = sandbox_with_run();
+    fs::create_dir_all(sandbox.path("all/a <b>&c")).expect("a folder");
+    fs::create_dir_all(sandbox.path("all/broken")).expect("a folder");
+    fs::create_dir_all(sandbox.path("all/nothing")).expect("a folder");
+    fs::create_dir_all(sandbox.path("all/linked")).expect("a folder");
+    fs::copy(sandbox.path("run/run.sqlite"), sandbox.path("all/a <b>&c/run.sqlite"))
+        .expect("copied");
+    fs::write(sandbox.path("all/broken/run.sqlite"), "not a database at all").expect("written");
+    std::os::unix::fs::symlink(sandbox.path("run"), sandbox.path("all/out")).expect("a link");
+    std::os::unix::fs::symlink(
+        sandbox.path("run/run.sqlite"),
+        sandbox.path("all/linked/run.sqlite"),
+    )
+    .expect("a link");
+    let server = Server::start(&sandbox, &["all"]);
     let list = server.get("/");
     assert_eq!(list.status, 200);
     assert!(
@@ -168,8 +172,8 @@ fn a_folder_of_runs_is_listed_and_links_out_of_it_are_not() {
 
 #[test]
 fn beyond_this_machine_everything_needs_the_link() {
-    let desk = desk_with_run();
-    let server = Server::start(&desk, &["run", "--listen", "0.0.0.0:0"]);
+    let sandbox = sandbox_with_run();
+    let server = Server::start(&sandbox, &["run", "--listen", "0.0.0.0:0"]);
     assert!(server.said.contains("nothing is encrypted"), "{}", server.said);
     let token = server.token();
     for path in
@@ -197,46 +201,46 @@ fn beyond_this_machine_everything_needs_the_link() {
 
 #[test]
 fn links_stay_the_same_for_a_secret_and_else_do_not() {
-    let desk = desk_with_run();
-    desk.write("secret", "sixteen bytes at least");
-    desk.write("short", "too short");
-    let link = |arguments: &[&str]| Server::start(&desk, arguments).token().to_owned();
+    let sandbox = sandbox_with_run();
+    sandbox.write("secret", "sixteen bytes at least");
+    sandbox.write("short", "too short");
+    let link = |arguments: &[&str]| Server::start(&sandbox, arguments).token().to_owned();
     let beyond = ["run", "--listen", "0.0.0.0:0"];
     let with = [&beyond[..], &["--secret", "secret"]].concat();
     assert_eq!(link(&with), link(&with));
     assert_ne!(link(&beyond), link(&beyond));
-    let output = desk.run(&["serve", "run", "--secret", "short"]);
+    let output = sandbox.run(&["serve", "run", "--secret", "short"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("too short"));
 }
 
 #[test]
 fn what_cannot_be_served_is_told() {
-    let desk = desk_with_run();
-    fs::create_dir(desk.path("empty")).expect("a folder");
+    let sandbox = sandbox_with_run();
+    fs::create_dir(sandbox.path("empty")).expect("a folder");
     for folder in ["nowhere", "empty"] {
-        assert_eq!(desk.run(&["serve", folder]).status.code(), Some(2), "{folder}");
+        assert_eq!(sandbox.run(&["serve", folder]).status.code(), Some(2), "{folder}");
     }
-    let server = Server::start(&desk, &["run"]);
-    let taken = desk.run(&["serve", "run", "--listen", &format!("127.0.0.1:{}", server.port())]);
+    let server = Server::start(&sandbox, &["run"]);
+    let taken = sandbox.run(&["serve", "run", "--listen", &format!("127.0.0.1:{}", server.port())]);
     assert_eq!(taken.status.code(), Some(4), "{}", seen(&taken));
     assert!(text(&taken.stderr).contains("cannot listen on"));
-    assert_eq!(desk.run(&["serve", "run", "--listen", "nonsense"]).status.code(), Some(2));
+    assert_eq!(sandbox.run(&["serve", "run", "--listen", "nonsense"]).status.code(), Some(2));
 }
 
 #[test]
 fn a_run_on_its_way_is_followed() {
-    let desk = desk_with_run();
+    let sandbox = sandbox_with_run();
     // As if the first training were on its way, and its run at work.
     tamper(
-        &desk,
+        &sandbox,
         "UPDATE run SET value = 'running' WHERE key = 'status';
          UPDATE trainings SET gradients = NULL, hash = NULL WHERE id = 1;
          DELETE FROM models WHERE training = 1; DELETE FROM trainings WHERE id > 1;",
     );
-    let lock = fs::File::create(desk.path("run/run.lock")).expect("a lock");
+    let lock = fs::File::create(sandbox.path("run/run.lock")).expect("a lock");
     lock.lock().expect("locked");
-    let server = Server::start(&desk, &["run"]);
+    let server = Server::start(&sandbox, &["run"]);
     let page = server.get("/run/run/");
     assert!(
         page.body.contains("… running")
@@ -246,7 +250,7 @@ fn a_run_on_its_way_is_followed() {
     let version = &version[..version.find('"').expect("its end")];
     let mut events = server.follow(&format!("/run/run/events?since={version}"));
     assert_eq!(events.next(Duration::from_millis(700)), None, "nothing is new");
-    tamper(&desk, "UPDATE metrics SET value = value + 0.1 WHERE split = 'validation';");
+    tamper(&sandbox, "UPDATE metrics SET value = value + 0.1 WHERE split = 'validation';");
     let event = events.next(Duration::from_secs(20)).expect("an event");
     assert!(
         event.contains("event: part") && event.contains("data: <section id=\"curves\""),
@@ -267,14 +271,14 @@ fn a_run_on_its_way_is_followed() {
 
 #[test]
 fn names_stay_names() {
-    let desk = desk_with_run();
+    let sandbox = sandbox_with_run();
     tamper(
-        &desk,
+        &sandbox,
         "UPDATE participants SET name = '<script>alert(1)</script>' WHERE id = 0;
          UPDATE participants SET name = '\"><img src=x onerror=alert(2)>' WHERE id = 1;
          UPDATE run SET value = '</title><script>alert(3)</script>' WHERE key = 'name';",
     );
-    let server = Server::start(&desk, &["run"]);
+    let server = Server::start(&sandbox, &["run"]);
     let page = server.get("/run/run/");
     assert!(page.body.contains("&lt;script&gt;alert(1)"), "{}", page.body);
     assert!(!page.body.contains("<script>") && !page.body.contains("<img"));
@@ -284,9 +288,9 @@ fn names_stay_names() {
 
 #[test]
 fn questions_are_answered_by_their_address_alone() {
-    let desk = desk_with_run();
-    let before = bytes_of(&desk.path("run"));
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = sandbox_with_run();
+    let before = bytes_of(&sandbox.path("run"));
+    let server = Server::start(&sandbox, &["run"]);
     let ask = |query: &str| server.get(&format!("/run/run/what-if{query}"));
     let plain = ask("");
     assert_eq!(plain.status, 200);
@@ -360,7 +364,7 @@ fn questions_are_answered_by_their_address_alone() {
         assert_guarded(&answer);
     }
     assert_eq!(server.get("/run/other/what-if").status, 404);
-    assert!(bytes_of(&desk.path("run")) == before, "asking changes nothing");
+    assert!(bytes_of(&sandbox.path("run")) == before, "asking changes nothing");
 }
 
 /// The page of a participant, entered by its link.
@@ -377,10 +381,10 @@ fn own(server: &Server, name: &str) -> (String, Answer) {
 
 #[test]
 fn a_participant_sees_its_own_page_and_nothing_else() {
-    let desk = Desk::new();
-    assert_eq!(desk.run(&["demo", "--out", "run"]).status.code(), Some(0));
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["demo", "--out", "run"]).status.code(), Some(0));
     let arguments = ["run", "--as", "East General", "--as", "South Clinic"];
-    let server = Server::start(&desk, &arguments);
+    let server = Server::start(&sandbox, &arguments);
     let (cookie, page) = own(&server, "East General");
     assert_eq!(page.status, 200);
     assert_guarded(&page);
@@ -418,7 +422,7 @@ fn a_participant_sees_its_own_page_and_nothing_else() {
     assert_eq!(server.ask("GET", "/run/run/", &[("Cookie", everything)]).status, 200);
     assert_eq!(server.ask("GET", "/own", &[("Cookie", everything)]).status, 404);
     // Whatever others say of each other, and of it: its page is the same.
-    tamper(&desk, "DELETE FROM competing WHERE a <> (SELECT id FROM participants WHERE name = 'East General');
+    tamper(&sandbox, "DELETE FROM competing WHERE a <> (SELECT id FROM participants WHERE name = 'East General');
         UPDATE refusals SET reason = 'North Clinic and South General compete';
         INSERT OR IGNORE INTO competing (a, b) SELECT 7, 4 WHERE 7 <> 4;");
     let (_, again) = own(&server, "East General");
@@ -426,6 +430,6 @@ fn a_participant_sees_its_own_page_and_nothing_else() {
     assert_eq!(events.next(Duration::from_millis(1_500)), None, "nothing has changed for it");
     for wrong in [&["serve", "run", "--as", "Nobody"][..], &["serve", ".", "--as", "East General"]]
     {
-        assert_eq!(desk.run(wrong).status.code(), Some(2), "{wrong:?}");
+        assert_eq!(sandbox.run(wrong).status.code(), Some(2), "{wrong:?}");
     }
 }

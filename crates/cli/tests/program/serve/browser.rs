@@ -11,9 +11,9 @@ use std::{
 use super::{
     chromium::{Browser, browse},
     client::Server,
-    desk_with_run,
     report::{run_hostile, run_many},
     runs::SMALL,
+    sandbox_with_run,
 };
 use crate::*;
 
@@ -22,10 +22,10 @@ pub fn address(server: &Server, path: &str) -> String {
     format!("http://127.0.0.1:{}/run/run/{path}", server.port())
 }
 
-pub fn desk_with_demo() -> Desk {
-    let desk = Desk::new();
-    assert_eq!(desk.run(&["demo", "--out", "run"]).status.code(), Some(0));
-    desk
+pub fn desk_with_demo() -> Sandbox {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["demo", "--out", "run"]).status.code(), Some(0));
+    sandbox
 }
 
 /// Where everybody stands in the drawings.
@@ -41,8 +41,8 @@ fn follow(browser: &mut Browser, server: &Server) {
 
 #[test]
 fn a_finished_run() {
-    let desk = desk_with_demo();
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = desk_with_demo();
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
         browser.reads("✓ complete");
@@ -55,22 +55,22 @@ fn a_finished_run() {
 
 /// A run that is killed when it has something to show, and goes on while somebody looks at it.
 struct Work<'a> {
-    desk: &'a Desk,
+    sandbox: &'a Sandbox,
     child: Child,
 }
 
 impl<'a> Work<'a> {
-    fn begin(desk: &'a Desk, more: &[&str]) -> Self {
+    fn begin(sandbox: &'a Sandbox, more: &[&str]) -> Self {
         let child = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"))
             .args(["run", "long.toml", "--out", "run"])
             .args(more)
             .env("FEDCOMPETITORS_CHECKPOINT_SECONDS", "0.05")
-            .current_dir(desk.path(""))
+            .current_dir(sandbox.path(""))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .expect("it begins");
-        Self { desk, child }
+        Self { sandbox, child }
     }
 
     /// Waits until it has kept so many figures.
@@ -78,7 +78,7 @@ impl<'a> Work<'a> {
         let end = Instant::now() + Duration::from_secs(60);
         let kept = || {
             let database = rusqlite::Connection::open_with_flags(
-                self.desk.path("run/run.sqlite"),
+                self.sandbox.path("run/run.sqlite"),
                 rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY,
             )?;
             database.query_row("SELECT count(*) FROM metrics", [], |row| row.get::<_, i64>(0))
@@ -107,25 +107,25 @@ fn slow(rounds: usize) -> String {
 }
 
 /// A run of so many rounds that was stopped after a few.
-fn desk_with_interrupted(rounds: usize) -> Desk {
-    let desk = Desk::new();
-    desk.write("long.toml", &slow(rounds));
-    let work = Work::begin(&desk, &[]);
+fn desk_with_interrupted(rounds: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("long.toml", &slow(rounds));
+    let work = Work::begin(&sandbox, &[]);
     work.has_kept(8);
     drop(work);
-    desk
+    sandbox
 }
 
 #[test]
 fn a_run_at_work() {
     // Longer than anybody looks.
-    let desk = desk_with_interrupted(100_000);
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = desk_with_interrupted(100_000);
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
         browser.reads("‖ interrupted");
         let (places, loads) = (browser.text(PLACES), browser.loads());
-        let work = Work::begin(&desk, &["--resume"]);
+        let work = Work::begin(&sandbox, &["--resume"]);
         browser.wait_for("document.querySelector('.standing').textContent.includes('running')");
         for _ in 0..2 {
             browser.eval("window.curves = document.querySelector('#curves').innerHTML");
@@ -141,8 +141,8 @@ fn a_run_at_work() {
 
 #[test]
 fn a_run_that_goes_on_to_its_end() {
-    let desk = desk_with_interrupted(60);
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = desk_with_interrupted(60);
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
         browser.reads("‖ interrupted");
@@ -153,7 +153,7 @@ fn a_run_that_goes_on_to_its_end() {
         browser.eval("document.querySelector('#about summary').focus()");
         browser.eval("window.part = document.querySelector('#participants')");
         browser.eval("window.before = part.innerHTML");
-        let mut work = Work::begin(&desk, &["--resume"]);
+        let mut work = Work::begin(&sandbox, &["--resume"]);
         browser.wait_for("document.querySelector('.standing').textContent.includes('complete')");
         browser.wait_for(
             "document.body.innerText.includes(\"No participant's data reached a competitor.\")",
@@ -171,12 +171,12 @@ fn a_run_that_goes_on_to_its_end() {
 
 #[test]
 fn a_broken_run() {
-    let desk = desk_with_run();
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = sandbox_with_run();
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
         // While somebody looks at it.
-        fs::write(desk.path("run/run.sqlite"), "nothing that could be read").expect("written");
+        fs::write(sandbox.path("run/run.sqlite"), "nothing that could be read").expect("written");
         browser.wait_for("document.body.innerText.includes('This record is damaged')");
         follow(browser, &server);
         browser.reads("✕ damaged");
@@ -188,14 +188,17 @@ fn a_broken_run() {
 
 #[test]
 fn hostile_names() {
-    let desk = Desk::new();
-    run_hostile(&desk);
-    fs::create_dir_all(desk.path("all/<img src=x onerror=alert(1)>")).expect("a folder");
-    fs::copy(desk.path("run/run.sqlite"), desk.path("all/<img src=x onerror=alert(1)>/run.sqlite"))
-        .expect("copied");
+    let sandbox = Sandbox::new();
+    run_hostile(&sandbox);
+    fs::create_dir_all(sandbox.path("all/<img src=x onerror=alert(1)>")).expect("a folder");
+    fs::copy(
+        sandbox.path("run/run.sqlite"),
+        sandbox.path("all/<img src=x onerror=alert(1)>/run.sqlite"),
+    )
+    .expect("copied");
     let image = "\"><img src=x onerror=alert(1)>";
-    let server = Server::start(&desk, &["run", "--as", image]);
-    let list = Server::start(&desk, &["all"]);
+    let server = Server::start(&sandbox, &["run", "--as", image]);
+    let list = Server::start(&sandbox, &["all"]);
     let own = server.said.split("/own?token=").nth(1).and_then(|rest| rest.lines().next());
     let own = own.expect("a link").to_owned();
     let newcomer =
@@ -227,8 +230,8 @@ fn hostile_names() {
 
 #[test]
 fn a_participants_own_page() {
-    let desk = desk_with_demo();
-    let server = Server::start(&desk, &["run", "--as", "North Clinic"]);
+    let sandbox = desk_with_demo();
+    let server = Server::start(&sandbox, &["run", "--as", "North Clinic"]);
     let link = server.said.split("North Clinic: ").nth(1).and_then(|rest| rest.lines().next());
     browse(|browser| {
         browser.open(link.expect("a link"));
@@ -242,9 +245,9 @@ fn a_participants_own_page() {
 
 #[test]
 fn three_hundred_participants() {
-    let desk = Desk::new();
-    run_many(&desk, 300);
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = Sandbox::new();
+    run_many(&sandbox, 300);
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
         assert_eq!(browser.eval("document.querySelectorAll('svg.nodes').length"), 0);
@@ -282,9 +285,9 @@ fn three_hundred_participants() {
 
 #[test]
 fn the_report_from_the_disk() {
-    let desk = desk_with_demo();
-    assert_eq!(desk.run(&["report", "run"]).status.code(), Some(0));
-    let page = format!("file://{}", desk.path("run/report.html").display());
+    let sandbox = desk_with_demo();
+    assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(0));
+    let page = format!("file://{}", sandbox.path("run/report.html").display());
     browse(|browser| {
         browser.open(&page);
         browser.has_names();

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Desk;
+use super::Sandbox;
 
 /// A server that ends with its test.
 pub struct Server {
@@ -18,9 +18,9 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(desk: &Desk, arguments: &[&str]) -> Self {
+    pub fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fedcompetitors"));
-        command.arg("serve").args(arguments).current_dir(desk.path("")).stderr(Stdio::piped());
+        command.arg("serve").args(arguments).current_dir(sandbox.path("")).stderr(Stdio::piped());
         if !arguments.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }

@@ -2,14 +2,14 @@
 
 use std::thread;
 
-use super::{client::Server, desk_with_run, report::run_many};
+use super::{client::Server, report::run_many, sandbox_with_run};
 use crate::*;
 
 #[test]
 fn more_than_can_be_answered_is_refused() {
-    let desk = Desk::new();
-    run_many(&desk, 500);
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = Sandbox::new();
+    run_many(&sandbox, 500);
+    let server = Server::start(&sandbox, &["run"]);
     let ask = |query: &str| server.get(&format!("/run/run/what-if{query}"));
     assert_eq!(ask("").status, 200, "five hundred are not too many");
     let more = ask("?new=One+more");
@@ -49,11 +49,11 @@ fn effects(page: &str) -> Vec<(f64, f64)> {
 }
 
 /// What each gets by a plan of `select`, and all together.
-fn selected(desk: &Desk, competing: &str, policy: &str) -> (Vec<f64>, f64) {
-    desk.write("competing.csv", competing);
+fn selected(sandbox: &Sandbox, competing: &str, policy: &str) -> (Vec<f64>, f64) {
+    sandbox.write("competing.csv", competing);
     let arguments = ["select", "--competing", "competing.csv", "--benefit", "benefit.csv"];
     let more = ["--participants", "names.txt", "--policy", policy, "--format", "json"];
-    let output = desk.run(&[&arguments[..], &more].concat());
+    let output = sandbox.run(&[&arguments[..], &more].concat());
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
     let plan: Value = serde_json::from_slice(&output.stdout).expect("a plan");
     let gets = |name: &Value| -> f64 {
@@ -66,18 +66,18 @@ fn selected(desk: &Desk, competing: &str, policy: &str) -> (Vec<f64>, f64) {
 
 #[test]
 fn answers_are_those_of_the_command_line() {
-    let desk = desk_with_run();
-    assert_eq!(desk.run(&["export", "run", "--to", "out"]).status.code(), Some(0));
-    let exported = |name: &str| fs::read_to_string(desk.path("out").join(name)).expect("a file");
+    let sandbox = sandbox_with_run();
+    assert_eq!(sandbox.run(&["export", "run", "--to", "out"]).status.code(), Some(0));
+    let exported = |name: &str| fs::read_to_string(sandbox.path("out").join(name)).expect("a file");
     let benefits = exported("benefits.csv").replace("7,mixture,", "");
-    desk.write("benefit.csv", &benefits.replace("seed,estimator,", ""));
-    desk.write("names.txt", "A\nB\nC/\u{2603} \"quoted\"\nD\n");
+    sandbox.write("benefit.csv", &benefits.replace("seed,estimator,", ""));
+    sandbox.write("names.txt", "A\nB\nC/\u{2603} \"quoted\"\nD\n");
     let competing = exported("proof/competing.csv");
-    let server = Server::start(&desk, &["run"]);
+    let server = Server::start(&sandbox, &["run"]);
     for policy in ["greedy", "optimal", "coalitions"] {
         let page = server.get(&format!("/run/run/what-if?policy={policy}&compete=1-4")).body;
-        let (now, before) = selected(&desk, &competing, policy);
-        let (then, after) = selected(&desk, &format!("{competing}A,D\n"), policy);
+        let (now, before) = selected(&sandbox, &competing, policy);
+        let (then, after) = selected(&sandbox, &format!("{competing}A,D\n"), policy);
         assert_ne!(now, then, "{policy}");
         let figures = effects(&page);
         assert_eq!(figures.len(), 4);

@@ -21,8 +21,8 @@ fn choose(browser: &mut Browser, list: &str, participant: u32) {
 
 #[test]
 fn with_the_mouse() {
-    let desk = desk_with_demo();
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = desk_with_demo();
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         browser.open(&address(&server, ""));
         browser.leads_on(|browser| browser.click("a[href=\"what-if\"]"));
@@ -80,8 +80,8 @@ fn with_the_mouse() {
 
 #[test]
 fn with_the_keyboard() {
-    let desk = desk_with_demo();
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = desk_with_demo();
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         browser.open(&address(&server, "what-if"));
         browser.press("Tab");
@@ -121,8 +121,8 @@ fn with_the_keyboard() {
 
 #[test]
 fn without_a_script() {
-    let desk = desk_with_demo();
-    let server = Server::start(&desk, &["run"]);
+    let sandbox = desk_with_demo();
+    let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         browser.without_scripts();
         browser.open(&address(&server, "what-if"));

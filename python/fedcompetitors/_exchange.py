@@ -1,6 +1,6 @@
-"""The coordinator's desk: whom it asks, what it hears and has taken, and the book of all that.
+"""The exchange with participants: requests go out, answers come in, and both pass the guard.
 
-What it decides with that is in `_coordination`.
+What is decided with the answers is in `_coordination`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fedcompetitors._participants import Answer, Parameters, Request
 from fedcompetitors._settings import Settings
 from fedcompetitors.errors import FedCompetitorsWarning, RunExists, TooFewAnswers
 
-__all__ = ["ATTEMPTS", "Carrier", "Desk"]
+__all__ = ["ATTEMPTS", "Carrier", "Exchange"]
 
 # How often whoever is silent is asked, where too few have answered.
 ATTEMPTS = 3
@@ -68,8 +68,8 @@ class _State:
         return cls(**known)
 
 
-class Desk:
-    """Whom the coordinator asks, what it hears and has taken, and the book of all that."""
+class Exchange:
+    """Asks participants, and holds what they have answered."""
 
     def __init__(
         self,
@@ -113,28 +113,28 @@ class Desk:
             "estimator": "mixture",
         }
 
-    def recall(self, book: _native.Coordinator) -> str | None:
-        """Goes on where a book ends; gives its plan, if there was one by then."""
-        state, plan, benefit, is_complete = book.stand()
+    def recall(self, coordinator: _native.Coordinator) -> str | None:
+        """Resumes from a stored run; gives its plan, if there was one by then."""
+        state, plan, benefit, is_complete = coordinator.stand()
         if is_complete:
             raise RunExists(
                 f"the run in {self.run_dir} is complete", "choose another `run_dir` for a new run"
             )
-        self.opened = book
-        self.competing = CompetingGraph._wrap(book.competing())
+        self.opened = coordinator
+        self.competing = CompetingGraph._wrap(coordinator.competing())
         if plan is None or benefit is None or not state:
             # Nothing was decided yet: what had moved are probes, which are thrown away.
             return None
         self.benefit = BenefitGraph._wrap(benefit)
         self.state = _State.from_bytes(state)
-        self.kept = {who: (entry, values) for who, entry, values in book.kept()}
-        for number, (who, split, metric, value) in book.told():
+        self.kept = {who: (entry, values) for who, entry, values in coordinator.kept()}
+        for number, (who, split, metric, value) in coordinator.told():
             of_round = self.history.setdefault(number, {}).setdefault(self.names[who], {})
             of_round[split, metric] = float("nan") if value is None else value
         return plan
 
     @property
-    def book(self) -> _native.Coordinator:
+    def coordinator(self) -> _native.Coordinator:
         """Guard, ledger and store, once everybody was asked who is there."""
         assert self.opened is not None
         return self.opened
@@ -153,7 +153,8 @@ class Desk:
     def late(self) -> list[int]:
         """Whose model carries a competitor's data, as that was declared too late."""
         everybody = range(len(self.names))
-        return [who for who in everybody if set(self.book.carries(who)) & set(self.rivals(who))]
+        carries = self.coordinator.carries
+        return [who for who in everybody if set(carries(who)) & set(self.rivals(who))]
 
     def rivals(self, who: int) -> list[int]:
         """With whom a participant competes, by either one's account."""
@@ -198,7 +199,7 @@ class Desk:
         written goes on with the models of one round earlier.
         """
         if not self.are_kept:
-            self.book.keep_models(list(self.kept.values()))
+            self.coordinator.keep_models(list(self.kept.values()))
             self.are_kept = True
 
     def ask(
@@ -231,9 +232,9 @@ class Desk:
         if keep:
             for who in range(len(self.names)):
                 if who in replies and replies[who] is None:
-                    self.book.unreadable(who)
+                    self.coordinator.unreadable(who)
                 elif who not in replies and who not in self.state.out:
-                    self.book.missing(who)
+                    self.coordinator.missing(who)
         return answers
 
     def too_few(self, count: int, have: str) -> TooFewAnswers:
@@ -245,8 +246,8 @@ class Desk:
     def accept(self, answers: Mapping[int, Answer], given: Mapping[int, Parameters]) -> None:
         for who, answer in answers.items():
             if answer.model is None:
-                self.book.unreadable(who)
-        entries = self.book.collect(
+                self.coordinator.unreadable(who)
+        entries = self.coordinator.collect(
             "model",
             self.start.size,
             [
