@@ -13,6 +13,7 @@ mod proofs;
 mod report;
 mod runs;
 mod serve;
+mod toys;
 
 use std::{
     fs,

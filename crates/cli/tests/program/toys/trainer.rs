@@ -1,0 +1,123 @@
+//! A toy trainer.
+
+use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
+use fedcompetitors_learn::weighted_sum;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Best, Effort, Trainer, TrainerKind, Training,
+    local::{Local, each},
+    pace::Pace,
+};
+use crate::{
+    FederateError, Federation,
+    exchange::{Content, Exchange, Offer},
+    kinds::{BadSettings, Settings, in_range, settings},
+    saved,
+};
+
+pub static KIND: TrainerKind = TrainerKind::new::<Toy>(
+    "toy-relay",
+    "A toy: after each round, one helper's model is mixed in.",
+);
+
+settings! {
+    /// Settings of `toy-relay`.
+    pub struct Toy {
+        /// The weight of the helper's model.
+        pub share: f64 = 0.25,
+    }
+}
+
+impl Settings for Toy {
+    fn check(&self) -> Result<(), BadSettings> {
+        in_range("share", (0.0..=1.0).contains(&self.share), "0 to 1")
+    }
+}
+
+impl Trainer for Toy {
+    fn begin(
+        &self,
+        federation: &Federation<'_>,
+        usage: &UsageGraph,
+        _: &BenefitGraph,
+        effort: Effort,
+    ) -> Box<dyn Training> {
+        let everybody = 0..federation.len();
+        let helper = |to| everybody.clone().find(|&from| usage.uses(from, to));
+        Box::new(Relay {
+            share: self.share as f32,
+            pace: Pace::new(effort.local_steps, effort.evaluations),
+            helpers: everybody.clone().map(helper).collect(),
+            locals: everybody.clone().map(|who| Local::new(federation, who, effort)).collect(),
+        })
+    }
+
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+        Ok(Box::new(saved::read::<Relay>(saved)?))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Relay {
+    share: f32,
+    pace: Pace,
+    helpers: Vec<Option<usize>>,
+    locals: Vec<Local>,
+}
+
+impl Training for Relay {
+    fn rounds(&self) -> usize {
+        self.pace.rounds()
+    }
+
+    fn done(&self) -> usize {
+        self.pace.rounds_done()
+    }
+
+    fn round(
+        &mut self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(), FederateError> {
+        let steps = self.pace.next();
+        each(&mut self.locals, |local| {
+            (0..steps).try_for_each(|_| local.step(federation, |_, _| ()))
+        })?;
+        let shared = federation.shared();
+        let offers = self.locals.iter().map(|local| {
+            let (values, carried) = (local.parameters[..shared].to_vec(), local.carried.clone());
+            Some(Offer { values, before: Vec::new(), carried })
+        });
+        let sent = exchange.collect(Content::Model, shared, offers.collect());
+        for (local, helper) in self.locals.iter_mut().zip(&self.helpers) {
+            if let Some(parcel) = helper.and_then(|helper| sent[helper].as_ref()) {
+                let own = &local.parameters[..shared];
+                let parts = [(own, 1.0 - self.share), (&parcel.values[..], self.share)];
+                let (mixture, made_of) = (weighted_sum(&parts), [parcel.clone()]);
+                let to = local.participant;
+                let carried = exchange.deliver(to, Content::Model, &mixture, &made_of)?;
+                local.receive(&carried);
+                local.parameters[..shared].copy_from_slice(&mixture);
+            }
+        }
+        let in_the_end = self.pace.count(steps);
+        each(&mut self.locals, |local| local.validate(federation, in_the_end))
+    }
+
+    fn best(&self, participant: usize) -> Best<'_> {
+        self.locals[participant].early_stopping.best()
+    }
+
+    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+        let own = (participant, 1.0 - self.share);
+        match self.helpers[participant] {
+            Some(helper) => vec![own, (helper, self.share)],
+            None => vec![(participant, 1.0)],
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved::write(self)
+    }
+}
