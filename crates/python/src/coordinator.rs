@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Mutex};
 
+use fedcompetitors_graphs::Choice;
+use fedcompetitors_learn as learn;
 use fedcompetitors_record::{Content, Direction, IncidentKind, Metric};
 use fedcompetitors_report::{finding_text, refusal_text};
 use fedcompetitors_runs::{self as runs, About, Final, Stand, Told};
@@ -29,12 +31,20 @@ pub struct Settings {
 impl From<Settings> for About {
     fn from(given: Settings) -> Self {
         let Settings { name, everything, metric, seed, rounds, policy, estimator } = given;
-        // Losses and errors have names of their own; every other figure is better when it is higher.
-        let is_loss = ["loss", "mse", "log loss"].contains(&metric.to_lowercase().as_str());
-        let direction = if is_loss { Direction::Lower } else { Direction::Higher };
+        let direction = direction(&metric);
         let metric = Metric { name: metric, direction };
         Self { name, settings: everything, metric, seed, rounds, policy, estimator }
     }
+}
+
+/// Which way a learner's own figure is better. What is no metric of ours is better when it is higher, but
+/// for losses.
+fn direction(metric: &str) -> Direction {
+    let name = metric.to_lowercase();
+    let listed = Choice::<dyn learn::Metric>::named(&name);
+    let is_more =
+        listed.map_or(!["loss", "log loss"].contains(&&*name), |one| one.more_is_better());
+    if is_more { Direction::Higher } else { Direction::Lower }
 }
 
 /// Participant, split, metric and value.
@@ -358,9 +368,8 @@ fn told(figures: Vec<Figure>) -> Vec<Told> {
 }
 
 fn content_of(name: &str) -> Result<Content, Failure> {
-    match name {
-        "model" => Ok(Content::Model),
-        "gradient" => Ok(Content::Gradient),
+    match name.parse() {
+        Ok(content @ (Content::Model | Content::Gradient)) => Ok(content),
         _ => Err(Failure::new(
             "NotASetting",
             format!("nobody sends a \"{name}\""),

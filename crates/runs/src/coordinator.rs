@@ -242,12 +242,12 @@ impl Coordinator {
     /// Lets something pass the door.
     fn exchange<T>(
         &mut self,
-        work: impl FnOnce(&mut Exchange<'_>, &[Vec<u64>], &[Parcel]) -> Result<T, FederateError>,
+        work: impl FnOnce(&mut Exchange<'_>, &[Vec<u64>]) -> Result<T, FederateError>,
     ) -> Result<T, RunError> {
         let mut exchange = Exchange::recorded(&self.competing, None);
         exchange.recall(&self.memory)?;
         exchange.begin(self.round);
-        let result = work(&mut exchange, &self.carried, &self.parcels);
+        let result = work(&mut exchange, &self.carried);
         let (transfers, incidents) = exchange.drain();
         self.memory = exchange.save();
         self.happened.transfers.extend(transfers);
@@ -276,7 +276,7 @@ impl Coordinator {
     /// # Errors
     /// If the memory of the exchange was changed.
     pub fn incident(&mut self, participant: usize, kind: IncidentKind) -> Result<(), RunError> {
-        self.exchange(|exchange, _, _| {
+        self.exchange(|exchange, _| {
             exchange.incident(participant, kind);
             Ok(())
         })
@@ -293,7 +293,7 @@ impl Coordinator {
         length: usize,
         offers: &[Option<(&[f32], &[f32])>],
     ) -> Result<Vec<Option<u64>>, RunError> {
-        let receipts = self.exchange(|exchange, carried, _| {
+        let receipts = self.exchange(|exchange, carried| {
             let offers: Vec<_> = offers
                 .iter()
                 .zip(carried)
@@ -320,12 +320,10 @@ impl Coordinator {
         values: &[f32],
         made_of: &[u64],
     ) -> Result<Vec<usize>, RunError> {
-        let carried = self.exchange(|exchange, _, parcels| {
-            let find = |entry: &u64| parcels.iter().find(|parcel| parcel.entry() == *entry);
-            let made_of: Option<Vec<Parcel>> =
-                made_of.iter().map(|entry| find(entry).cloned()).collect();
-            exchange.deliver(to, content, values, &made_of.ok_or(FederateError::Checkpoint)?)
-        })?;
+        let made_of: Vec<Parcel> =
+            made_of.iter().map(|&entry| self.parcel(entry).cloned()).collect::<Result<_, _>>()?;
+        let carried =
+            self.exchange(|exchange, _| exchange.deliver(to, content, values, &made_of))?;
         bits::union(&mut self.carried[to], &carried);
         Ok(bits::ones(&carried).collect())
     }
@@ -386,7 +384,8 @@ impl Coordinator {
         before: usize,
     ) -> Result<(), RunError> {
         let Some(Aside { label, memory, carried, parcels, happened }) = self.aside.take() else {
-            return Err(FederateError::Checkpoint.into());
+            let (call, needed) = ("end_estimate", "begin_estimate");
+            return Err(RunError::OutOfOrder { call, needed });
         };
         (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
         // Who was missing then is missing in the rounds that follow, which say so.
@@ -560,9 +559,13 @@ impl Coordinator {
     /// # Errors
     /// If nobody has sent it.
     pub fn provenance(&self, entry: u64) -> Result<Vec<usize>, RunError> {
+        Ok(bits::ones(self.parcel(entry)?.carried()).collect())
+    }
+
+    /// What was accepted as this entry.
+    fn parcel(&self, entry: u64) -> Result<&Parcel, RunError> {
         let parcel = self.parcels.iter().find(|parcel| parcel.entry() == entry);
-        let parcel = parcel.ok_or(FederateError::Checkpoint)?;
-        Ok(bits::ones(parcel.carried()).collect())
+        parcel.ok_or(RunError::UnknownEntry { entry })
     }
 
     /// Notes figures of this round.
@@ -590,7 +593,7 @@ impl Coordinator {
         gradients: u64,
     ) -> Result<bool, RunError> {
         let Some(training) = self.training else {
-            return Err(FederateError::Checkpoint.into());
+            return Err(RunError::OutOfOrder { call: "finish", needed: "follow" });
         };
         self.tell(told);
         let mut stored = Vec::with_capacity(models.len());

@@ -87,6 +87,20 @@ pub enum RunError {
         /// With what else.
         what: String,
     },
+    /// The ledger has no accepted message of this number.
+    #[error("the ledger has no accepted message {entry}")]
+    UnknownEntry {
+        /// The number.
+        entry: u64,
+    },
+    /// A call came before the one that it needs.
+    #[error("`{call}` needs `{needed}` first")]
+    OutOfOrder {
+        /// The call.
+        call: &'static str,
+        /// What it needs.
+        needed: &'static str,
+    },
     /// What is to be gone on with was begun by another version of the program.
     #[error("the run in {} was started by {}, but this is {now}", shown(&.folder.display().to_string()), shown(.then))]
     Version {
@@ -161,6 +175,10 @@ impl RunError {
             Self::Damaged { .. } => Advice::Hint(
                 "restore the folder from a backup, or start a new run in another folder".into(),
             ),
+            Self::UnknownEntry { .. } => {
+                Advice::Hint("give an entry that `collect` returned".into())
+            }
+            Self::OutOfOrder { needed, .. } => Advice::Hint(format!("call `{needed}` first")),
             Self::NoRun { .. } => {
                 Advice::Hint("give a folder that `fedcompetitors run` has written".into())
             }

@@ -152,7 +152,10 @@ fn nobody_is_handed_what_nobody_has_sent() {
     let folder = TempDir::new().expect("a folder");
     let mut coordinator = begun(folder.path(), &[], &[]);
     coordinator.begin_round(1);
-    assert!(coordinator.deliver(0, Content::Model, &[1.0], &[99]).is_err());
+    let refused = coordinator.deliver(0, Content::Model, &[1.0], &[99]).expect_err("refused");
+    assert_eq!(refused.to_string(), "the ledger has no accepted message 99");
+    let early = coordinator.end_estimate(&nothing_helps(), 1, 1).expect_err("nothing was begun");
+    assert_eq!(early.to_string(), "`end_estimate` needs `begin_estimate` first");
 }
 
 /// A competition that is declared late: what had flowed before is no breach, what flows
