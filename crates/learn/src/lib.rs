@@ -13,6 +13,7 @@ mod hypernetwork;
 mod images;
 pub mod kernels;
 mod learner;
+pub mod linear;
 mod loss;
 mod metrics;
 mod mix;

@@ -1,23 +1,86 @@
 //! Products of matrices: the one place that is `unsafe`, as the library takes pointers.
 
+use gemm_common::Parallelism;
+
+/// The library's product: sizes, then pointer and strides of the product, whether to add to it,
+/// pointers and strides of the factors, a factor for what is there, a factor for the product, and
+/// whether numbers are to be conjugated.
+type Gemm<T> = unsafe fn(
+    usize,
+    usize,
+    usize,
+    *mut T,
+    isize,
+    isize,
+    bool,
+    *const T,
+    isize,
+    isize,
+    *const T,
+    isize,
+    isize,
+    T,
+    T,
+    bool,
+    bool,
+    bool,
+    Parallelism,
+);
+
+/// A floating-point number that the library multiplies.
+pub trait Float: Copy + std::fmt::Debug {
+    /// One.
+    const ONE: Self;
+
+    /// The product for the processor at hand.
+    #[doc(hidden)]
+    fn gemm() -> Gemm<Self>;
+}
+
+impl Float for f32 {
+    const ONE: Self = 1.0;
+
+    fn gemm() -> Gemm<Self> {
+        gemm_f32::gemm::f32::get_gemm_fn()
+    }
+}
+
+impl Float for f64 {
+    const ONE: Self = 1.0;
+
+    fn gemm() -> Gemm<Self> {
+        gemm_f64::gemm::f64::get_gemm_fn()
+    }
+}
+
 /// A matrix seen in a slice: element (i, j) lies at `i * row + j * column`.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
-    values: &'a [f32],
+pub struct View<'a, T = f32> {
+    values: &'a [T],
     rows: usize,
     columns: usize,
     row: usize,
     column: usize,
 }
 
-impl<'a> View<'a> {
+impl<'a, T> View<'a, T> {
     /// The matrix whose rows follow each other in the slice.
     ///
     /// # Panics
     /// If the slice has another length.
-    pub fn new(values: &'a [f32], rows: usize, columns: usize) -> Self {
+    pub fn new(values: &'a [T], rows: usize, columns: usize) -> Self {
         assert_eq!(values.len(), rows * columns, "a {rows} × {columns} matrix");
         Self { values, rows, columns, row: columns, column: 1 }
+    }
+
+    /// A block of a larger matrix: `stride` numbers lie between the beginnings of two rows.
+    ///
+    /// # Panics
+    /// If the slice ends before the block does, or if a row is longer than the stride.
+    pub fn block(values: &'a [T], rows: usize, columns: usize, stride: usize) -> Self {
+        let end = if rows == 0 { 0 } else { (rows - 1) * stride + columns };
+        assert!(columns <= stride && end <= values.len(), "a {rows} × {columns} block");
+        Self { values, rows, columns, row: stride, column: 1 }
     }
 
     /// The same numbers, with rows and columns exchanged.
@@ -32,7 +95,7 @@ impl<'a> View<'a> {
 ///
 /// # Panics
 /// If the sizes don't fit.
-pub fn multiply(left: View<'_>, right: View<'_>, product: &mut [f32], add: bool) {
+pub fn multiply<T: Float>(left: View<'_, T>, right: View<'_, T>, product: &mut [T], add: bool) {
     assert_eq!(left.columns, right.rows, "the inner dimensions of a product");
     assert_eq!(product.len(), left.rows * right.columns, "the size of a product");
     let (depth, columns) = (left.columns, right.columns);
@@ -46,12 +109,12 @@ pub fn multiply(left: View<'_>, right: View<'_>, product: &mut [f32], add: bool)
     let (first, second) =
         if is_turned { (right.transposed(), left.transposed()) } else { (left, right) };
     let (next_column, next_row) = if is_turned { (columns, 1) } else { (1, columns) };
-    // SAFETY: the strides of a view reach exactly the `rows · columns` elements of its
-    // slice (`View::new` has checked the length, `transposed` only exchanges the two), and
+    // SAFETY: the strides of a view reach no element beyond its slice (`View::new` and
+    // `View::block` have checked the length, `transposed` only exchanges the two), and
     // `product` has been checked above; it is borrowed mutably, so it overlaps neither.
     #[expect(unsafe_code, reason = "the library takes pointers and strides")]
     unsafe {
-        gemm_f32::gemm::f32::get_gemm_fn()(
+        T::gemm()(
             first.rows,
             second.columns,
             depth,
@@ -65,12 +128,12 @@ pub fn multiply(left: View<'_>, right: View<'_>, product: &mut [f32], add: bool)
             second.values.as_ptr(),
             stride(second.column),
             stride(second.row),
-            1.0,
-            1.0,
+            T::ONE,
+            T::ONE,
             false,
             false,
             false,
-            gemm_common::Parallelism::None,
+            Parallelism::None,
         );
     }
 }

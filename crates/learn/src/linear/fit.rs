@@ -1,0 +1,153 @@
+//! Exact fits of linear models by Newton's method.
+
+use super::{Cholesky, Rows, Summary};
+
+/// The ridge on intercepts: enough for a best value to exist where one class is missing.
+const INTERCEPT_RIDGE: f64 = 1e-3;
+
+/// Steps after which a fit ends; it takes a dozen.
+const MOST_STEPS: usize = 200;
+
+/// Halvings of a step after which nothing is gained any more.
+const MOST_HALVINGS: i32 = 40;
+
+/// Steps that are too small to show in the objective, after which a fit ends.
+const MOST_POLISHES: usize = 6;
+
+/// A step must shrink the decrement at least this much, or the curvature is computed again.
+const SLOW: f64 = 0.1;
+
+/// The objective of a fit beside the own loss:
+/// `weight · (½ θᵀHθ − bᵀθ) + ½ strength · ‖θ‖²`, without the intercepts.
+#[derive(Debug, Clone, Copy)]
+pub struct Penalty<'a> {
+    /// What others' data says about the coefficients, and its weight.
+    pub evidence: Option<(&'a Summary, f64)>,
+    /// The strength of the ridge.
+    pub strength: f64,
+}
+
+/// The curvature of the own loss at some coefficients, kept from fit to fit over the same rows: near
+/// enough it gives good steps, and is computed again where it does not.
+#[derive(Debug, Default)]
+pub struct Curvature {
+    own: Option<Vec<f64>>,
+}
+
+/// The coefficients that minimise the summed loss with a penalty, from `start`.
+///
+/// Ends when a step would lower the objective by less than half of `precision`. A step costs O(n·d), or
+/// O(n·d² + d³) where the curvature is computed again.
+pub fn fit(
+    rows: &Rows,
+    penalty: Penalty<'_>,
+    start: &[f64],
+    precision: f64,
+    kept: &mut Curvature,
+) -> Vec<f64> {
+    let mut at = start.to_vec();
+    let mut is_fresh = kept.own.is_none();
+    let Some(mut factor) = factorised(rows, penalty, &at, kept) else { return at };
+    let mut gradient = vec![0.0; at.len()];
+    let mut value = objective(rows, penalty, &at, &mut gradient);
+    let (mut before, mut polished) = (f64::INFINITY, 0);
+    for _ in 0..MOST_STEPS {
+        let mut step = gradient.clone();
+        factor.solve(&mut step);
+        // Half of this is what the step would gain if the objective were a parabola.
+        let decrement: f64 = step.iter().zip(&gradient).map(|(a, b)| a * b).sum();
+        if decrement.is_nan() || decrement <= precision || polished > MOST_POLISHES {
+            break;
+        }
+        let is_slow = decrement > SLOW * before;
+        if is_slow && !is_fresh {
+            kept.own = None;
+            let Some(fresh) = factorised(rows, penalty, &at, kept) else { break };
+            (factor, is_fresh, before) = (fresh, true, f64::INFINITY);
+            continue;
+        }
+        // Below this the objective does not show a gain any more, and only gradients do.
+        let is_visible = decrement > 1e-12 * (1.0 + value.abs());
+        let found = next_point(&at, &step, |next, gradient| {
+            let found = objective(rows, penalty, next, gradient);
+            (!is_visible || found < value).then_some(found)
+        });
+        polished += usize::from(!is_visible);
+        before = match found {
+            Some((next, slope, lower)) => {
+                (at, gradient, value) = (next, slope, lower);
+                decrement
+            }
+            None if is_fresh => break,
+            // No lower point: the curvature is computed again.
+            None => 0.0,
+        };
+        is_fresh = false;
+    }
+    at
+}
+
+/// The first point that is taken after a step, half of it, a quarter …, with its gradient and value.
+fn next_point(
+    at: &[f64],
+    step: &[f64],
+    take: impl Fn(&[f64], &mut [f64]) -> Option<f64>,
+) -> Option<(Vec<f64>, Vec<f64>, f64)> {
+    let mut gradient = vec![0.0; at.len()];
+    (0..MOST_HALVINGS).map(|halvings| 0.5_f64.powi(halvings)).find_map(|length| {
+        let next: Vec<f64> = at.iter().zip(step).map(|(at, step)| at - length * step).collect();
+        let value = take(&next, &mut gradient)?;
+        Some((next, std::mem::take(&mut gradient), value))
+    })
+}
+
+/// The objective, and its gradient over `gradient`.
+fn objective(rows: &Rows, penalty: Penalty<'_>, at: &[f64], gradient: &mut [f64]) -> f64 {
+    let (theta, intercepts) = at.split_at(rows.coefficients());
+    let mut value = 0.0;
+    {
+        let (slopes, of_intercepts) = gradient.split_at_mut(theta.len());
+        for (slope, coefficient) in slopes.iter_mut().zip(theta) {
+            *slope = penalty.strength * coefficient;
+            value += 0.5 * penalty.strength * coefficient * coefficient;
+        }
+        for (slope, intercept) in of_intercepts.iter_mut().zip(intercepts) {
+            *slope = INTERCEPT_RIDGE * intercept;
+            value += 0.5 * INTERCEPT_RIDGE * intercept * intercept;
+        }
+        if let Some((evidence, weight)) = penalty.evidence.filter(|(_, weight)| *weight > 0.0) {
+            value += weight * evidence.gradient(theta, weight, slopes);
+        }
+    }
+    value + rows.gradient(at, gradient)
+}
+
+/// The factorised curvature of the objective, with that of the own loss as it is kept, or at `at`. `None`
+/// if it is not finite.
+fn factorised(
+    rows: &Rows,
+    penalty: Penalty<'_>,
+    at: &[f64],
+    kept: &mut Curvature,
+) -> Option<Cholesky> {
+    let own = kept.own.get_or_insert_with(|| rows.curvature(at));
+    let (size, coefficients) = (rows.parameters(), rows.coefficients());
+    let mut curvature = own.clone();
+    if let Some((evidence, weight)) = penalty.evidence.filter(|(_, weight)| *weight > 0.0) {
+        let others = evidence.curvature().chunks_exact(coefficients.max(1));
+        for (row, others) in curvature.chunks_exact_mut(size).zip(others) {
+            row.iter_mut().zip(others).for_each(|(own, other)| *own += weight * other);
+        }
+    }
+    for at in 0..size {
+        let ridge = if at < coefficients { penalty.strength } else { INTERCEPT_RIDGE };
+        curvature[at * (size + 1)] += ridge;
+    }
+    // Rounding may turn a curvature of almost nothing negative; more ridge only shortens the steps.
+    let largest = (0..size).map(|at| curvature[at * (size + 1)]).fold(1.0, f64::max);
+    let ridges = (-12..=0).map(|power| largest * 10.0_f64.powi(power));
+    std::iter::once(0.0).chain(ridges).find_map(|more| {
+        (0..size).for_each(|at| curvature[at * (size + 1)] += more);
+        Cholesky::new(curvature.clone(), size)
+    })
+}

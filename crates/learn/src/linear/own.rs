@@ -1,0 +1,78 @@
+//! A participant's own part in learning by evidence.
+
+use fedcompetitors_graphs::random::Stream;
+
+use super::{
+    Curvature, Folds, Penalty, Rows, Summary, Tuned, fit,
+    summary::noise,
+    tuned::{EXACT, tuned},
+};
+
+/// A participant's rows with the model that it fits to them alone.
+///
+/// ```
+/// use fedcompetitors_learn::linear::{Own, Rows};
+///
+/// let features = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+/// let own = Own::new(Rows::with_classes(features.into_iter(), 1, &[0, 0, 1, 0, 1, 0, 1, 1], 2), 4);
+/// let [coefficient, _intercept] = own.parameters()[..] else { unreachable!("one feature") };
+/// assert!(coefficient > 0.0);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Own {
+    rows: Rows,
+    folds: Folds,
+    tuned: Tuned,
+    best: Vec<f64>,
+}
+
+impl Own {
+    /// Fits a participant's rows; the strength of the ridge is chosen by cross-validation with these
+    /// many folds. The same rows always have the same folds.
+    pub fn new(mut rows: Rows, folds: u32) -> Self {
+        let mut stream = Stream::new(rows.len() as u64, "folds of own rows", 0);
+        let folds = Folds::new(&rows, folds, &mut stream);
+        if rows.has_values() {
+            let has_many = rows.len() > 2 * rows.parameters();
+            let strength = if has_many { 0.0 } else { tuned(&rows, None, &folds).strength };
+            let variance = noise(&rows, strength);
+            rows.set_noise(variance);
+        }
+        let tuned = tuned(&rows, None, &folds);
+        let penalty = Penalty { evidence: None, strength: tuned.strength };
+        let best = fit(&rows, penalty, &tuned.parameters, EXACT, &mut Curvature::default());
+        Self { rows, folds, tuned, best }
+    }
+
+    /// The rows, with the variance of their noise.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The fit with the strength that predicts best.
+    pub fn best(&self) -> &[f64] {
+        &self.best
+    }
+
+    /// The parameters of its model, with nothing from others: a mean over the strengths of the ridge.
+    pub fn parameters(&self) -> Vec<f32> {
+        self.rows.in_units(&self.tuned.parameters)
+    }
+
+    /// What others may use of its data, without these columns.
+    pub fn summary(&self, without: &[usize]) -> Summary {
+        let mut summary = Summary::of(&self.rows, &self.best);
+        let outputs = self.rows.outputs();
+        let coefficients =
+            without.iter().flat_map(|column| column * outputs..(column + 1) * outputs);
+        summary.leave_out(&coefficients.collect::<Vec<_>>());
+        summary
+    }
+
+    /// The parameters of its model with what others' data says, and the weight that it gives to that,
+    /// from 0 to 1.
+    pub fn with_evidence(&self, evidence: &Summary) -> (Vec<f32>, f64) {
+        let tuned = tuned(&self.rows, Some(evidence), &self.folds);
+        (self.rows.in_units(&tuned.parameters), tuned.weight)
+    }
+}

@@ -1,0 +1,112 @@
+//! How probable it is that two participants' data are about one task, from their summaries alone.
+
+use super::Summary;
+
+/// The fractions of the variance of coefficients that may be each participant's own.
+pub const FRACTIONS: [f64; 4] = [0.03, 0.1, 0.3, 0.6];
+
+/// The variances of coefficients that are tried: from 2⁻¹² to 2⁴, two for each doubling. A grid lets all
+/// pairs with the same variance share what is expensive.
+const VARIANCES: std::ops::RangeInclusive<i32> = -24..=8;
+
+/// What two summaries say about each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Relation {
+    /// The logarithm of how much likelier one task with differences is than two unrelated tasks.
+    pub log_ratio: f64,
+    /// The likeliest variance of the difference between the coefficients of the two.
+    pub saturation: f64,
+}
+
+impl Relation {
+    /// The probability of one task, if both are equally probable beforehand.
+    pub fn probability(self) -> f64 {
+        1.0 / (1.0 + (-self.log_ratio).exp())
+    }
+
+    /// Whether one task is likelier than two.
+    pub fn is_related(self) -> bool {
+        self.log_ratio > 0.0
+    }
+}
+
+/// A summary at one variance of coefficients, with all that its relations need. Made once for each
+/// participant and variance, as it costs O(d³) for each fraction.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    variance: f64,
+    log_evidence: f64,
+    /// For each fraction the saturated summary and the logarithm of its evidence.
+    saturated: Vec<(Summary, f64)>,
+}
+
+impl Prepared {
+    /// Prepares a summary.
+    pub fn new(summary: &Summary, variance: f64) -> Self {
+        let saturated = FRACTIONS.iter().map(|part| summary.saturated(part * variance));
+        Self {
+            variance,
+            log_evidence: summary.log_evidence(variance),
+            saturated: saturated.collect(),
+        }
+    }
+}
+
+/// The relation of two prepared summaries: for each fraction `f` a common part with variance
+/// `(1 − f)s²` and two own parts with `f s²`, against two independent tasks. Symmetric; costs O(d³).
+///
+/// # Panics
+/// If they are prepared for different variances.
+///
+/// ```
+/// use fedcompetitors_learn::linear::{Prepared, Summary, relatedness};
+///
+/// // Two data sets with one coefficient that say 1, and one that says −1, each as 50 rows would.
+/// let says = |value: f64| Prepared::new(&Summary::new(vec![50.0], vec![50.0 * value]), 1.0);
+/// assert!(relatedness(&says(1.0), &says(1.0)).is_related());
+/// assert!(!relatedness(&says(1.0), &says(-1.0)).is_related());
+/// ```
+pub fn relatedness(a: &Prepared, b: &Prepared) -> Relation {
+    assert_eq!(a.variance.to_bits(), b.variance.to_bits(), "one variance of coefficients");
+    let likelihoods = FRACTIONS.iter().zip(a.saturated.iter().zip(&b.saturated)).map(
+        |(part, ((first, first_evidence), (second, second_evidence)))| {
+            let mut both = first.clone();
+            both.add(second);
+            first_evidence + second_evidence + both.log_evidence((1.0 - part) * a.variance)
+        },
+    );
+    let likelihoods: Vec<f64> = likelihoods.collect();
+    let largest = likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() {
+        return Relation { log_ratio: f64::NEG_INFINITY, saturation: 2.0 * a.variance };
+    }
+    let sum: f64 = likelihoods.iter().map(|likelihood| (likelihood - largest).exp()).sum();
+    let mean = largest + (sum / FRACTIONS.len() as f64).ln();
+    let likeliest = likelihoods.iter().position(|value| *value == largest).unwrap_or(0);
+    Relation {
+        log_ratio: mean - a.log_evidence - b.log_evidence,
+        saturation: 2.0 * FRACTIONS[likeliest] * a.variance,
+    }
+}
+
+/// The logarithms of a summary's evidence at each variance that is tried.
+pub fn log_evidences(summary: &Summary) -> Vec<f64> {
+    VARIANCES.map(|power| summary.log_evidence(variance(power))).collect()
+}
+
+/// The variance of coefficients under which these summaries, given by their [`log_evidences`], are
+/// likeliest together; of equals the smallest.
+pub fn likeliest_variance<'a>(of: impl Iterator<Item = &'a [f64]>) -> f64 {
+    let mut sums = vec![0.0; VARIANCES.count()];
+    for evidences in of {
+        sums.iter_mut().zip(evidences).for_each(|(sum, evidence)| *sum += evidence);
+    }
+    let largest = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let at = sums.iter().position(|sum| *sum == largest).unwrap_or(0);
+    variance(VARIANCES.start() + at as i32)
+}
+
+/// Two to this many halves.
+fn variance(power: i32) -> f64 {
+    2.0_f64.powf(0.5 * f64::from(power))
+}

@@ -1,0 +1,360 @@
+//! A participant's rows as a linear model sees them, in double precision.
+
+use crate::{
+    Samples, Targets,
+    data::is_constant,
+    kernels::{View, multiply},
+};
+
+/// Rows that are worked on together, so that they stay in the caches.
+const TILE: usize = 512;
+
+/// What is to be predicted, as a linear model sees it.
+#[derive(Debug, Clone, PartialEq)]
+enum Response {
+    /// Numbers, less their mean and divided by their deviation. The loss of a row is
+    /// `precision · (score − value)² / 2`, the precision being one over the variance of the noise.
+    Values { values: Vec<f64>, mean: f64, deviation: f64, precision: f64 },
+    /// 0 or 1; the score is the logarithm of the odds of 1.
+    Binary(Vec<u32>),
+    /// Classes, with a score for each.
+    Classes(Vec<u32>, usize),
+}
+
+/// Rows of features, each with a 1 for the intercept at its end, and what is to be predicted.
+///
+/// The loss is the sum over rows of the negative log-likelihood: half the squared error over the
+/// variance of the noise, or the cross entropy. Coefficients are laid out as in [`Mlp::linear`]: a row
+/// for each feature, with a number for each output, then the intercepts.
+///
+/// [`Mlp::linear`]: crate::Mlp::linear
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// Row after row.
+    features: Vec<f64>,
+    /// The number of features, with the intercept.
+    width: usize,
+    response: Response,
+}
+
+impl Rows {
+    /// The rows of samples, of which there is at least one. Numbers to be predicted are standardised;
+    /// the variance of their noise is 1 until [`own_fit`](super::own_fit) sets it.
+    pub fn new(samples: &Samples) -> Self {
+        let features = samples.features().iter().copied().map(f64::from);
+        match samples.targets() {
+            Targets::Values(values) => {
+                let values: Vec<f64> = values.iter().copied().map(f64::from).collect();
+                Self::with_values(features, samples.columns(), &values)
+            }
+            Targets::Classes { labels, count } => {
+                Self::with_classes(features, samples.columns(), labels, *count)
+            }
+        }
+    }
+
+    /// Rows, given one after the other, with a number to predict for each.
+    pub fn with_values(
+        features: impl Iterator<Item = f64>,
+        columns: usize,
+        values: &[f64],
+    ) -> Self {
+        Self {
+            features: with_ones(features, columns),
+            width: columns + 1,
+            response: scaled(values),
+        }
+    }
+
+    /// Rows, given one after the other, with a class for each, counted from 0.
+    pub fn with_classes(
+        features: impl Iterator<Item = f64>,
+        columns: usize,
+        labels: &[u32],
+        count: u32,
+    ) -> Self {
+        let response = if count == 2 {
+            Response::Binary(labels.to_vec())
+        } else {
+            Response::Classes(labels.to_vec(), count as usize)
+        };
+        Self { features: with_ones(features, columns), width: columns + 1, response }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.features.len() / self.width
+    }
+
+    /// Never: there is at least one row.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The number of features, without the intercept.
+    pub fn columns(&self) -> usize {
+        self.width - 1
+    }
+
+    /// The number of outputs: one for numbers and two classes, otherwise one for each class.
+    pub fn outputs(&self) -> usize {
+        match self.response {
+            Response::Classes(_, count) => count,
+            _ => 1,
+        }
+    }
+
+    /// The number of coefficients that are not intercepts.
+    pub fn coefficients(&self) -> usize {
+        self.columns() * self.outputs()
+    }
+
+    /// The number of coefficients and intercepts.
+    pub fn parameters(&self) -> usize {
+        self.width * self.outputs()
+    }
+
+    /// Sets the variance of the noise of standardised targets.
+    pub(super) fn set_noise(&mut self, variance: f64) {
+        if let Response::Values { precision, .. } = &mut self.response {
+            *precision = 1.0 / variance;
+        }
+    }
+
+    /// Whether numbers are to be predicted.
+    pub(super) fn has_values(&self) -> bool {
+        matches!(self.response, Response::Values { .. })
+    }
+
+    /// Whether all targets are the same, so that the rows say nothing about coefficients.
+    pub(super) fn is_constant(&self) -> bool {
+        match &self.response {
+            Response::Values { deviation, .. } => *deviation == 0.0,
+            Response::Binary(labels) | Response::Classes(labels, _) => {
+                labels.iter().all(|label| *label == labels[0])
+            }
+        }
+    }
+
+    /// The class of a row; 0 where numbers are to be predicted.
+    pub(super) fn class(&self, row: usize) -> u32 {
+        match &self.response {
+            Response::Values { .. } => 0,
+            Response::Binary(labels) | Response::Classes(labels, _) => labels[row],
+        }
+    }
+
+    /// For each output whether its class occurs; where it does not, its intercept has no finite
+    /// best value.
+    pub(super) fn occurs(&self) -> Vec<bool> {
+        match &self.response {
+            Response::Classes(labels, count) => {
+                (0..*count as u32).map(|class| labels.contains(&class)).collect()
+            }
+            _ => vec![true],
+        }
+    }
+
+    /// These rows, in this order, with the same noise.
+    pub(super) fn chosen(&self, rows: &[u32]) -> Self {
+        let row = |&row: &u32| &self.features[row as usize * self.width..][..self.width];
+        let labels_of = |labels: &[u32]| rows.iter().map(|&row| labels[row as usize]).collect();
+        let response = match &self.response {
+            Response::Values { values, mean, deviation, precision } => Response::Values {
+                values: rows.iter().map(|&row| values[row as usize]).collect(),
+                mean: *mean,
+                deviation: *deviation,
+                precision: *precision,
+            },
+            Response::Binary(labels) => Response::Binary(labels_of(labels)),
+            Response::Classes(labels, count) => Response::Classes(labels_of(labels), *count),
+        };
+        Self { features: rows.iter().flat_map(row).copied().collect(), width: self.width, response }
+    }
+
+    /// The scores of all rows, row after row.
+    fn scores(&self, parameters: &[f64]) -> Vec<f64> {
+        let (rows, outputs) = (self.len(), self.outputs());
+        let mut scores = vec![0.0; rows * outputs];
+        let features = View::new(&self.features[..], rows, self.width);
+        multiply(features, View::new(parameters, self.width, outputs), &mut scores, false);
+        scores
+    }
+
+    /// The summed loss of these coefficients.
+    pub fn loss(&self, parameters: &[f64]) -> f64 {
+        self.residuals(&mut self.scores(parameters))
+    }
+
+    /// The summed loss; adds its gradient.
+    pub(super) fn gradient(&self, parameters: &[f64], gradient: &mut [f64]) -> f64 {
+        let mut scores = self.scores(parameters);
+        let loss = self.residuals(&mut scores);
+        let (rows, outputs) = (self.len(), self.outputs());
+        let features = View::new(&self.features[..], rows, self.width).transposed();
+        multiply(features, View::new(&scores, rows, outputs), gradient, true);
+        loss
+    }
+
+    /// The summed loss of these scores, over which its gradient is written.
+    fn residuals(&self, scores: &mut [f64]) -> f64 {
+        match &self.response {
+            Response::Values { values, precision, .. } => {
+                let mut squares = 0.0;
+                for (score, value) in scores.iter_mut().zip(values) {
+                    let difference = *score - value;
+                    squares += difference * difference;
+                    *score = precision * difference;
+                }
+                0.5 * precision * squares
+            }
+            Response::Binary(labels) => {
+                let mut sum = 0.0;
+                for (score, &label) in scores.iter_mut().zip(labels) {
+                    let odds = if label == 1 { -*score } else { *score };
+                    // ln(1 + e^odds) without overflow.
+                    sum += (-odds.abs()).exp().ln_1p() + odds.max(0.0);
+                    *score = probability(*score) - f64::from(label);
+                }
+                sum
+            }
+            Response::Classes(labels, count) => {
+                let mut sum = 0.0;
+                for (row, &label) in scores.chunks_exact_mut(*count).zip(labels) {
+                    let right = row[label as usize];
+                    sum += softmax(row) - right;
+                    row[label as usize] -= 1.0;
+                }
+                sum
+            }
+        }
+    }
+
+    /// The second derivative of the summed loss at these coefficients, row after row.
+    pub(super) fn curvature(&self, parameters: &[f64]) -> Vec<f64> {
+        let (width, outputs, size) = (self.width, self.outputs(), self.parameters());
+        let mut curvature = vec![0.0; size * size];
+        let mut scores = self.scores(parameters);
+        self.probabilities(&mut scores);
+        // A block for each pair of outputs, which is then laid out by feature and output.
+        let mut block = vec![0.0; width * width];
+        let mut weighted = Vec::new();
+        for first in 0..outputs {
+            for second in 0..=first {
+                block.fill(0.0);
+                let tiles = self.features.chunks(TILE * width);
+                for (features, scores) in tiles.zip(scores.chunks(TILE * outputs)) {
+                    let rows = features.len() / width;
+                    weighted.clear();
+                    let scores = scores.chunks_exact(outputs);
+                    for (row, probabilities) in features.chunks_exact(width).zip(scores) {
+                        let weight = self.weight(probabilities, first, second);
+                        weighted.extend(row.iter().map(|value| weight * value));
+                    }
+                    let left = View::new(features, rows, width).transposed();
+                    multiply(left, View::new(&weighted, rows, width), &mut block, true);
+                }
+                for (row, values) in block.chunks_exact(width).enumerate() {
+                    for (column, value) in values.iter().enumerate() {
+                        let (a, b) = (row * outputs + first, column * outputs + second);
+                        curvature[a * size + b] = *value;
+                        curvature[b * size + a] = *value;
+                    }
+                }
+            }
+        }
+        curvature
+    }
+
+    /// The part of [`Rows::curvature`] that belongs to the intercepts.
+    pub(super) fn intercept_curvature(&self, parameters: &[f64]) -> Vec<f64> {
+        let outputs = self.outputs();
+        let mut curvature = vec![0.0; outputs * outputs];
+        let mut scores = self.scores(parameters);
+        self.probabilities(&mut scores);
+        for probabilities in scores.chunks_exact(outputs) {
+            for (at, value) in curvature.iter_mut().enumerate() {
+                *value += self.weight(probabilities, at / outputs, at % outputs);
+            }
+        }
+        curvature
+    }
+
+    /// The probabilities of these scores, over which they are written; of numbers anything.
+    fn probabilities(&self, scores: &mut [f64]) {
+        match &self.response {
+            Response::Values { .. } => {}
+            Response::Binary(_) => {
+                scores.iter_mut().for_each(|score| *score = probability(*score));
+            }
+            Response::Classes(_, count) => scores.chunks_exact_mut(*count).for_each(|row| {
+                softmax(row);
+            }),
+        }
+    }
+
+    /// The second derivative of a row's loss by two of its scores.
+    fn weight(&self, probabilities: &[f64], first: usize, second: usize) -> f64 {
+        match &self.response {
+            Response::Values { precision, .. } => *precision,
+            Response::Binary(_) => probabilities[0] * (1.0 - probabilities[0]),
+            Response::Classes(..) => {
+                let same = if first == second { 1.0 } else { 0.0 };
+                probabilities[first] * (same - probabilities[second])
+            }
+        }
+    }
+
+    /// The coefficients for targets as they came, in single precision.
+    pub fn in_units(&self, parameters: &[f64]) -> Vec<f32> {
+        let Response::Values { mean, deviation, .. } = &self.response else {
+            return parameters.iter().map(|&value| value as f32).collect();
+        };
+        let mut values: Vec<f64> = parameters.iter().map(|value| value * deviation).collect();
+        if let Some(intercept) = values.last_mut() {
+            *intercept += mean;
+        }
+        values.into_iter().map(|value| value as f32).collect()
+    }
+}
+
+/// Rows of features, each followed by a 1.
+fn with_ones(features: impl Iterator<Item = f64>, columns: usize) -> Vec<f64> {
+    let features: Vec<f64> = features.collect();
+    let one = std::iter::once(1.0);
+    features.chunks(columns.max(1)).flat_map(|row| row.iter().copied().chain(one.clone())).collect()
+}
+
+/// Numbers less their mean, in deviations; 0 where all are the same.
+fn scaled(values: &[f64]) -> Response {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    let deviation = if is_constant(mean, variance.sqrt()) { 0.0 } else { variance.sqrt() };
+    let scaled = |value: &f64| if deviation > 0.0 { (value - mean) / deviation } else { 0.0 };
+    let values = values.iter().map(scaled).collect();
+    Response::Values { values, mean, deviation, precision: 1.0 }
+}
+
+/// The probability of a logarithm of odds.
+fn probability(score: f64) -> f64 {
+    if score >= 0.0 {
+        1.0 / (1.0 + (-score).exp())
+    } else {
+        let odds = score.exp();
+        odds / (1.0 + odds)
+    }
+}
+
+/// Writes the probabilities of scores over them and returns the logarithm of the sum of their
+/// exponentials.
+fn softmax(scores: &mut [f64]) -> f64 {
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut total = 0.0;
+    for score in &mut *scores {
+        *score = (*score - most).exp();
+        total += *score;
+    }
+    scores.iter_mut().for_each(|score| *score /= total);
+    most + total.ln()
+}

@@ -1,0 +1,118 @@
+//! Penalties chosen by cross-validation inside a participant's own rows.
+
+use fedcompetitors_graphs::random::Stream;
+
+use super::{Curvature, Penalty, Rows, Summary, fit};
+use crate::shuffle;
+
+/// The strengths of the ridge that are tried, on the summed loss.
+pub const STRENGTHS: [f64; 5] = [1.0, 5.0, 20.0, 80.0, 300.0];
+
+/// The weights of others' evidence that are tried.
+pub const WEIGHTS: [f64; 5] = [0.0, 0.03, 0.1, 0.3, 1.0];
+
+/// A fit ends when a step would gain less than half of this: in cross-validation losses are compared,
+/// whose own chance is far larger.
+const ROUGH: f64 = 1e-5;
+pub(super) const EXACT: f64 = 1e-20;
+
+/// A penalty whose weight is below this fraction of all is left out of the average.
+const NEGLIGIBLE: f64 = 1e-3;
+
+/// Which rows are left out together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folds {
+    /// The fold of each row.
+    of: Vec<u32>,
+    count: u32,
+}
+
+impl Folds {
+    /// At most `count` folds at random, each with its share of each class. With fewer than two rows
+    /// there are none.
+    pub fn new(rows: &Rows, count: u32, stream: &mut Stream) -> Self {
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+        shuffle(&mut order, stream);
+        order.sort_by_key(|&row| rows.class(row as usize));
+        let count = count.min(rows.len() as u32);
+        let mut of = vec![0; rows.len()];
+        for (at, row) in order.into_iter().enumerate() {
+            of[row as usize] = at as u32 % count;
+        }
+        Self { of, count: if count < 2 { 0 } else { count } }
+    }
+
+    /// The rows that are left in and out, fold by fold.
+    fn parts(&self) -> impl Iterator<Item = (Vec<u32>, Vec<u32>)> {
+        (0..self.count)
+            .map(|fold| (0..self.of.len() as u32).partition(|&row| self.of[row as usize] != fold))
+    }
+}
+
+/// A fit with penalties chosen by cross-validation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuned {
+    /// The mean of the coefficients over all penalties, each weighted by how well it predicts.
+    pub parameters: Vec<f64>,
+    /// The mean of the weight of the evidence over all penalties, in the same way.
+    pub weight: f64,
+    /// The strength of the ridge that predicts best.
+    pub strength: f64,
+}
+
+/// Fits a linear model. The strength of the ridge and the weight of others' evidence, if there is any, are
+/// those of a grid; coefficients are averaged over the grid, weighted by `exp(−summed loss of rows left
+/// out)`. A choice of one penalty would follow chance where few rows choose.
+pub fn tuned(rows: &Rows, evidence: Option<&Summary>, folds: &Folds) -> Tuned {
+    let weights: &[f64] = if evidence.is_some() { &WEIGHTS } else { &WEIGHTS[..1] };
+    let grid: Vec<(f64, f64)> = weights
+        .iter()
+        .flat_map(|&weight| STRENGTHS.iter().rev().map(move |&strength| (weight, strength)))
+        .collect();
+    let mut losses = vec![0.0; grid.len()];
+    let start = vec![0.0; rows.parameters()];
+    for (kept, left_out) in folds.parts() {
+        let (kept, left_out) = (rows.chosen(&kept), rows.chosen(&left_out));
+        let fitted = along(&kept, evidence, &grid, &start, ROUGH);
+        for (loss, parameters) in losses.iter_mut().zip(fitted) {
+            *loss += left_out.loss(&parameters);
+        }
+    }
+    let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    let best = losses.iter().position(|loss| *loss == least).unwrap_or(0);
+    let weight = |loss: &f64| (least - loss).exp();
+    let total: f64 = losses.iter().map(weight).sum();
+    let counts: Vec<(usize, f64)> = losses
+        .iter()
+        .map(|loss| weight(loss) / total)
+        .enumerate()
+        .filter(|(at, weight)| *weight >= NEGLIGIBLE || *at == best)
+        .collect();
+    let total: f64 = counts.iter().map(|(_, weight)| weight).sum();
+    let used: Vec<(f64, f64)> = counts.iter().map(|(at, _)| grid[*at]).collect();
+    let weight = counts.iter().map(|(at, weight)| weight / total * grid[*at].0).sum();
+    let mut parameters = start.clone();
+    for (fitted, (_, weight)) in along(rows, evidence, &used, &start, EXACT).zip(&counts) {
+        for (mean, value) in parameters.iter_mut().zip(fitted) {
+            *mean += weight / total * value;
+        }
+    }
+    Tuned { parameters, weight, strength: grid[best].1 }
+}
+
+/// Fits with each of these penalties, each from the fit before.
+fn along<'a>(
+    rows: &'a Rows,
+    evidence: Option<&'a Summary>,
+    grid: &'a [(f64, f64)],
+    start: &[f64],
+    precision: f64,
+) -> impl Iterator<Item = Vec<f64>> + 'a {
+    let mut at = start.to_vec();
+    let mut kept = Curvature::default();
+    grid.iter().map(move |&(weight, strength)| {
+        let evidence = evidence.map(|evidence| (evidence, weight));
+        at = fit(rows, Penalty { evidence, strength }, &at, precision, &mut kept);
+        at.clone()
+    })
+}
