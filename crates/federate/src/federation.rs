@@ -48,6 +48,12 @@ pub enum FederateError {
     /// A checkpoint that cannot be read.
     #[error("the checkpoint cannot be read")]
     Checkpoint,
+    /// A model with hidden layers, where only a linear one can be used.
+    #[error("participant \"{}\" has a model with hidden layers, or one of its own making", fedcompetitors_graphs::shown(.participant))]
+    NotLinear {
+        /// The participant.
+        participant: String,
+    },
     /// Participants whose models cannot be shared.
     #[error("participants \"{}\" and \"{}\" share different numbers of parameters", fedcompetitors_graphs::shown(.a), fedcompetitors_graphs::shown(.b))]
     DifferentModels {
@@ -69,6 +75,9 @@ impl FederateError {
                 "nothing was delivered; the plan or the program is wrong: check the plan with `verify`"
             }
             Self::Checkpoint => "it was written by another version of the program, or is damaged",
+            Self::NotLinear { .. } => {
+                "`evidence` is for linear models: leave `hidden` out, or choose the trainer `mixing` and the estimator `mixture`"
+            }
             Self::DifferentModels { .. } => "only models of one shape can be averaged or mixed",
         }
     }

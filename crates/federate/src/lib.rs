@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod estimate;
+mod evidence;
 pub mod exchange;
 pub mod faults;
 mod federation;

@@ -1,10 +1,13 @@
 //! A participant's data and model behind one narrow interface.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fedcompetitors_graphs::random::Stream;
 
-use crate::{LearnError, Loss, Metric, Model, Part, Samples, Split, Work};
+use crate::{
+    LearnError, Loss, Metric, Model, Part, Samples, Split, Work,
+    linear::{Own, Rows},
+};
 
 /// Which samples of a part a gradient is taken on.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +48,12 @@ pub trait Learner: Send + Sync {
 
     /// The metric on a part; `None` where it is undefined.
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64>;
+
+    /// Its rows for training and validation with its own exact fit; `None` where its model is not
+    /// linear.
+    fn linear(&self) -> Option<&Own> {
+        None
+    }
 }
 
 /// A way to vary a batch of samples, so that there seem to be more of them.
@@ -64,7 +73,12 @@ pub struct NativeLearner {
     augment: Option<Arc<dyn Augment>>,
     /// Memory for those who ask at the same time.
     work: Mutex<Vec<Work>>,
+    /// The own fit of a linear model, once it was asked for.
+    own: OnceLock<Own>,
 }
+
+/// Folds of the own rows by which a penalty is chosen.
+const FOLDS: u32 = 5;
 
 impl NativeLearner {
     /// A learner over the parts of some samples.
@@ -99,7 +113,8 @@ impl NativeLearner {
     ) -> Result<Self, LearnError> {
         check(&*model, loss, &parts)?;
         let parts = Arc::new(parts);
-        Ok(Self { model, loss, metric, parts, augment: None, work: Mutex::default() })
+        let (work, own) = (Mutex::default(), OnceLock::new());
+        Ok(Self { model, loss, metric, parts, augment: None, work, own })
     }
 
     /// The same on batches of training samples that are varied.
@@ -115,8 +130,8 @@ impl NativeLearner {
         let Self { loss, metric, parts, augment, .. } = self;
         check(&*model, *loss, parts)?;
         let (parts, augment) = (Arc::clone(parts), augment.clone());
-        let (loss, metric, work) = (*loss, *metric, Mutex::default());
-        Ok(Self { model, loss, metric, parts, augment, work })
+        let (loss, metric, work, own) = (*loss, *metric, Mutex::default(), OnceLock::new());
+        Ok(Self { model, loss, metric, parts, augment, work, own })
     }
 
     /// Its model.
@@ -230,5 +245,14 @@ impl Learner for NativeLearner {
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64> {
         let samples = self.part(part);
         self.metric.measure(&self.outputs(samples, parameters), samples.targets())
+    }
+
+    fn linear(&self) -> Option<&Own> {
+        let parts = [Part::Training, Part::Validation].map(|part| self.part(part));
+        let make = || {
+            let samples = Samples::together(parts.into_iter()).expect("parts of one table");
+            Own::new(Rows::new(&samples, self.model.outputs()), FOLDS)
+        };
+        self.model.is_linear().then(|| self.own.get_or_init(make))
     }
 }

@@ -13,6 +13,8 @@ named! {
         Update = "update",
         /// The mean gradient of a round, or a mixture of such.
         Gradient = "gradient",
+        /// What a participant's data says about the coefficients of a linear model, or a sum of such.
+        Summary = "summary",
     }
 }
 
@@ -27,6 +29,8 @@ named! {
         WrongLength = "wrong-length",
         /// Its values are far larger than all before.
         TooLarge = "too-large",
+        /// Its summary is of no data: the curvature has a negative eigenvalue.
+        NotPositive = "not-positive",
         /// Its message cannot be read.
         Unreadable = "unreadable",
     }

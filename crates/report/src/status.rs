@@ -110,6 +110,7 @@ pub(crate) fn incident_kind(kind: IncidentKind) -> &'static str {
         IncidentKind::NotFinite => "sent NaN or infinite values (refused)",
         IncidentKind::WrongLength => "sent a wrong number of values (refused)",
         IncidentKind::TooLarge => "sent values that are far too large (refused)",
+        IncidentKind::NotPositive => "sent a summary that no data has (refused)",
         IncidentKind::Unreadable => "sent a message that cannot be read (refused)",
     }
 }

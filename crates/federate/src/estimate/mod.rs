@@ -3,6 +3,7 @@
 //!
 //! An estimator starts from sample counts, never from knowing the answer.
 
+mod evidence;
 mod given;
 mod hypernetwork;
 mod measured;
@@ -22,6 +23,7 @@ use crate::{
     train::weights_by_samples,
 };
 
+pub use evidence::Evidence;
 pub use given::Given;
 pub use hypernetwork::JointHypernetwork;
 pub use measured::Measured;
@@ -36,7 +38,7 @@ impl Registry for EstimatorKind {
 
     fn entries() -> &'static [&'static Self] {
         static ENTRIES: &[&EstimatorKind] =
-            &[&mixture::KIND, &measured::KIND, &hypernetwork::KIND, &given::KIND];
+            &[&mixture::KIND, &evidence::KIND, &measured::KIND, &hypernetwork::KIND, &given::KIND];
         ENTRIES
     }
 }

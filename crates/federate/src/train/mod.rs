@@ -7,6 +7,7 @@
 mod average;
 mod averaging;
 mod early_stopping;
+mod evidence;
 mod headed;
 mod hypernetwork;
 mod local;
@@ -30,6 +31,7 @@ use crate::{
 
 pub use averaging::Averaging;
 pub(crate) use early_stopping::EarlyStopping;
+pub use evidence::Evidence;
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::VARIATION;
@@ -47,6 +49,7 @@ impl Registry for TrainerKind {
     fn entries() -> &'static [&'static Self] {
         static ENTRIES: &[&TrainerKind] = &[
             &mixing::KIND,
+            &evidence::KIND,
             &averaging::KIND,
             &proximal::KIND,
             &scaffold::KIND,

@@ -1,4 +1,5 @@
 //! Trainers and the guard against naive twins and attacks.
 
+mod evidence;
 mod exchange;
 mod trainers;

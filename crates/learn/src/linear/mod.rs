@@ -19,4 +19,4 @@ pub use fit::{Curvature, Penalty, fit};
 pub use own::Own;
 pub use relatedness::{Prepared, Relation, likeliest_variance, log_evidences, relatedness};
 pub use rows::Rows;
-pub use summary::{BadSummary, FEWEST, Summary};
+pub use summary::{BadSummary, Summary};

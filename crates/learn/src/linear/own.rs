@@ -14,7 +14,7 @@ use super::{
 /// use fedcompetitors_learn::linear::{Own, Rows};
 ///
 /// let features = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
-/// let own = Own::new(Rows::with_classes(features.into_iter(), 1, &[0, 0, 1, 0, 1, 0, 1, 1], 2), 4);
+/// let own = Own::new(Rows::with_classes(features.into_iter(), 1, &[0, 0, 1, 0, 1, 0, 1, 1], 1), 4);
 /// let [coefficient, _intercept] = own.parameters()[..] else { unreachable!("one feature") };
 /// assert!(coefficient > 0.0);
 /// ```
@@ -59,13 +59,13 @@ impl Own {
         self.rows.in_units(&self.tuned.parameters)
     }
 
-    /// What others may use of its data, without these columns.
-    pub fn summary(&self, without: &[usize]) -> Summary {
+    /// What others may use of its data, without columns in which fewer than `fewest` rows are not 0: these
+    /// would give single records away.
+    pub fn summary(&self, fewest: usize) -> Summary {
         let mut summary = Summary::of(&self.rows, &self.best);
-        let outputs = self.rows.outputs();
-        let coefficients =
-            without.iter().flat_map(|column| column * outputs..(column + 1) * outputs);
-        summary.leave_out(&coefficients.collect::<Vec<_>>());
+        let (rare, outputs) = (self.rows.rare_columns(fewest), self.rows.outputs());
+        let rare = rare.into_iter().flat_map(|column| column * outputs..(column + 1) * outputs);
+        summary.leave_out(&rare.collect::<Vec<_>>());
         summary
     }
 

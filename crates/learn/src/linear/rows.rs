@@ -38,22 +38,22 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The rows of samples, of which there is at least one. Numbers to be predicted are standardised;
-    /// the variance of their noise is 1 until [`own_fit`](super::own_fit) sets it.
-    pub fn new(samples: &Samples) -> Self {
+    /// The rows of samples, for a model with these many outputs.
+    pub fn new(samples: &Samples, outputs: usize) -> Self {
         let features = samples.features().iter().copied().map(f64::from);
         match samples.targets() {
             Targets::Values(values) => {
                 let values: Vec<f64> = values.iter().copied().map(f64::from).collect();
                 Self::with_values(features, samples.columns(), &values)
             }
-            Targets::Classes { labels, count } => {
-                Self::with_classes(features, samples.columns(), labels, *count)
+            Targets::Classes { labels, .. } => {
+                Self::with_classes(features, samples.columns(), labels, outputs)
             }
         }
     }
 
-    /// Rows, given one after the other, with a number to predict for each.
+    /// Rows, given one after the other, with a number to predict for each. Numbers are standardised; the
+    /// variance of their noise is 1 until [`Own::new`](super::Own::new) sets it.
     pub fn with_values(
         features: impl Iterator<Item = f64>,
         columns: usize,
@@ -66,17 +66,18 @@ impl Rows {
         }
     }
 
-    /// Rows, given one after the other, with a class for each, counted from 0.
+    /// Rows, given one after the other, with a class for each, counted from 0. With one output there are
+    /// two classes, and the output is the logarithm of the odds of class 1.
     pub fn with_classes(
         features: impl Iterator<Item = f64>,
         columns: usize,
         labels: &[u32],
-        count: u32,
+        outputs: usize,
     ) -> Self {
-        let response = if count == 2 {
+        let response = if outputs == 1 {
             Response::Binary(labels.to_vec())
         } else {
-            Response::Classes(labels.to_vec(), count as usize)
+            Response::Classes(labels.to_vec(), outputs)
         };
         Self { features: with_ones(features, columns), width: columns + 1, response }
     }
@@ -112,6 +113,15 @@ impl Rows {
     /// The number of coefficients and intercepts.
     pub fn parameters(&self) -> usize {
         self.width * self.outputs()
+    }
+
+    /// The columns in which fewer than `fewest` rows are not 0.
+    pub fn rare_columns(&self, fewest: usize) -> Vec<usize> {
+        let is_rare = |column: &usize| {
+            let values = self.features.iter().skip(*column).step_by(self.width);
+            values.filter(|value| **value != 0.0).count() < fewest
+        };
+        (0..self.columns()).filter(is_rare).collect()
     }
 
     /// Sets the variance of the noise of standardised targets.

@@ -3,9 +3,6 @@
 use super::{Cholesky, Curvature, Penalty, Rows, fit};
 use crate::kernels::{View, multiply};
 
-/// Non-zero rows below which a column is left out of a summary: it would give single records away.
-pub const FEWEST: usize = 5;
-
 /// Steps in which own intercepts are fitted; they start near their best values.
 const MOST_STEPS: usize = 100;
 

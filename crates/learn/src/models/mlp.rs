@@ -117,6 +117,10 @@ impl Model for Mlp {
         }
     }
 
+    fn is_linear(&self) -> bool {
+        self.widths.len() == 2
+    }
+
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         self.layers()
             .enumerate()

@@ -24,6 +24,12 @@ pub trait Model: Debug + Send + Sync {
     /// How many of them, from the first on, may be shared.
     fn shared(&self) -> usize;
 
+    /// Whether outputs are weighted sums of the features: its parameters are then a weight for each
+    /// feature and output, feature after feature, and the intercepts.
+    fn is_linear(&self) -> bool {
+        false
+    }
+
     /// What the parameters are, piece after piece, with the shape of each.
     fn tensors(&self) -> Vec<(String, Vec<usize>)>;
 

@@ -53,7 +53,7 @@ fn rows(participant: &Participant, is_logistic: bool) -> Rows {
     let features = participant.x.iter().flatten().copied();
     if is_logistic {
         let labels: Vec<u32> = participant.y.iter().map(|&y| y as u32).collect();
-        Rows::with_classes(features, columns, &labels, 2)
+        Rows::with_classes(features, columns, &labels, 1)
     } else {
         Rows::with_values(features, columns, &participant.y)
     }
@@ -158,7 +158,8 @@ fn drawn(kind: Kind, count: usize, theta: &[f64], stream: &mut Stream) -> Rows {
     match kind {
         Kind::Values => Rows::with_values(features.into_iter(), columns, &values),
         Kind::Classes(classes) => {
-            Rows::with_classes(features.into_iter(), columns, &labels, classes)
+            let outputs = if classes == 2 { 1 } else { classes as usize };
+            Rows::with_classes(features.into_iter(), columns, &labels, outputs)
         }
     }
 }
@@ -364,7 +365,7 @@ fn tasks_are_told_apart() {
             let summaries: Vec<Summary> = (0..6)
                 .map(|at| {
                     let rows = drawn(Kind::Classes(2), 200, &tasks[of(at)], stream);
-                    Own::new(rows, 5).summary(&[])
+                    Own::new(rows, 5).summary(0)
                 })
                 .collect();
             let evidences: Vec<Vec<f64>> = summaries.iter().map(log_evidences).collect();
@@ -394,7 +395,7 @@ fn the_unit_of_targets_does_not_matter() {
     let of = |unit: f64| {
         let values: Vec<f64> = values.iter().map(|value| 40.0 + unit * value).collect();
         let own = Own::new(Rows::with_values(features.iter().copied(), 3, &values), 5);
-        (own.summary(&[]), own.parameters())
+        (own.summary(0), own.parameters())
     };
     let ((first, small), (second, large)) = (of(1.0), of(1000.0));
     assert_near(first.curvature(), second.curvature(), "curvature");
@@ -413,7 +414,8 @@ fn poor_data_gives_finite_summaries() {
     let alternating =
         |count: u32, classes: u32| (0..count).map(|at| at % classes).collect::<Vec<_>>();
     let classes = |features: Vec<f64>, columns, labels: &[u32], count| {
-        Rows::with_classes(features.into_iter(), columns, labels, count)
+        let outputs = if count == 2 { 1 } else { count };
+        Rows::with_classes(features.into_iter(), columns, labels, outputs)
     };
     let all = [
         ("one class", classes(features(60), 3, &[1; 20], 2)),
@@ -454,7 +456,7 @@ fn poor_data_gives_finite_summaries() {
     for (name, rows) in all {
         let own = Own::new(rows, 5);
         assert!(own.parameters().iter().all(|value| value.is_finite()), "{name}");
-        let (summary, rows) = (own.summary(&[]), own.rows());
+        let (summary, rows) = (own.summary(0), own.rows());
         let all = summary.curvature().iter().chain(summary.linear());
         assert!(all.copied().all(f64::is_finite), "{name}");
         if name.starts_with("one ") || name == "equal values" {
@@ -468,6 +470,30 @@ fn poor_data_gives_finite_summaries() {
         assert!(with_others.iter().all(|value| value.is_finite()), "{name}");
         assert!((0.0..=1.0).contains(&weight), "{name}: {weight}");
     }
+}
+
+/// Columns that are 0 in nearly all rows are not in a summary.
+#[test]
+fn rare_columns_are_left_out() {
+    let mut stream = Stream::new(7, "rare", 0);
+    let features = (0..40).flat_map(|row| {
+        let rare = if row < 4 { 1.0 } else { 0.0 };
+        let other = if row < 35 { 1.0 } else { 0.0 };
+        [normal(&mut stream), rare, other]
+    });
+    let features: Vec<f64> = features.collect();
+    let labels: Vec<u32> = (0..40).map(|row| u32::from(row % 3 == 0)).collect();
+    let own = Own::new(Rows::with_classes(features.into_iter(), 3, &labels, 1), 5);
+    assert_eq!(own.rows().rare_columns(5), [1]);
+    let (all, some) = (own.summary(0), own.summary(5));
+    for row in 0..3 {
+        for column in 0..3 {
+            let at = 3 * row + column;
+            let expected = if row == 1 || column == 1 { 0.0 } else { all.curvature()[at] };
+            assert_eq!(some.curvature()[at], expected);
+        }
+    }
+    assert_eq!(some.linear(), [all.linear()[0], 0.0, all.linear()[2]]);
 }
 
 #[test]
