@@ -148,11 +148,17 @@ class _Coordination(Exchange):
                 self.benefit,
                 self.settings.policy,
                 objective=self.settings.objective,
+                samples=self.sample_counts(),
                 time_limit=self.settings.time_limit,
                 seed=self.settings.seed,
             ),
             "the first plan",
         )
+
+    def sample_counts(self) -> dict[str, float]:
+        """The samples of each participant; 1 for those who have not answered yet."""
+        counts = self.state.samples
+        return {name: float(max(counts.get(who, 0), 1)) for who, name in enumerate(self.names)}
 
     def estimate(self, answers: Mapping[int, Answer], label: str, before: int) -> BenefitGraph:
         """Who would help whom: of what mixture of probes does validation data like most?"""
@@ -395,6 +401,7 @@ class _Coordination(Exchange):
             "benefit": self.benefit,
             "policy": self.settings.policy,
             "objective": self.settings.objective,
+            "samples": self.sample_counts(),
             "time_limit": self.settings.time_limit,
             "seed": self.settings.seed,
             # What has flowed is in the past already.

@@ -35,6 +35,7 @@ class BenefitGraph:
 class Choice(TypedDict):
     policy: str
     objective: str
+    samples: dict[str, float] | None
     time_limit: float | None
     gap: float
     seed: int

@@ -350,7 +350,7 @@ class Plan:
             Participants that start again from their own data.
         reconciled : sequence of pairs
             Pairs that no longer compete; plans remember competitions.
-        policy, objective, time_limit, gap, seed
+        policy, objective, samples, time_limit, gap, seed
             As `select`.
 
         Returns
@@ -417,10 +417,12 @@ def _choice(
     time_limit: float | None = 10.0,
     gap: float = 0.0,
     seed: int = 1,
+    samples: Mapping[str, float] | None = None,
 ) -> _native.Choice:
     return {
         "policy": policy,
         "objective": objective,
+        "samples": None if samples is None else dict(samples),
         "time_limit": time_limit,
         "gap": gap,
         "seed": seed,
@@ -433,6 +435,7 @@ def select(
     policy: str = "optimal",
     *,
     objective: str = "welfare",
+    samples: Mapping[str, float] | None = None,
     time_limit: float | None = 10.0,
     gap: float = 0.0,
     seed: int = 1,
@@ -450,7 +453,11 @@ def select(
         ``optimal`` (the largest welfare that the rule allows, with a proven bound),
         ``greedy`` (the paper's selection), ``cliques``, ``coalitions``, ``egoists``, ``none``.
     objective : str, default "welfare"
-        The objective of ``optimal``: ``welfare``, ``max-min`` or ``proportional``.
+        The objective of ``optimal``: ``welfare``, ``max-min``, ``proportional`` or
+        ``diminishing``.
+    samples : mapping of str to float, optional
+        For ``diminishing``: the number of samples of each participant. Benefits are then in
+        samples, too.
     time_limit : float or None, default 10.0
         Seconds after which ``optimal`` stops with the best so far; None for no limit.
     gap : float, default 0.0
@@ -477,7 +484,7 @@ def select(
     Other Python threads run meanwhile. If a graph was made without a list of participants,
     those of both graphs take part, with a warning for names that may be misspelt.
     """
-    choice = _choice(policy, objective, time_limit, gap, seed)
+    choice = _choice(policy, objective, time_limit, gap, seed, samples)
     text, proof = _native.select(*united(competing, benefit), choice, refusals)
     return Plan(text, Certificate(proof))
 
@@ -549,6 +556,7 @@ def compare(
     benefit: BenefitGraph,
     *,
     objective: str = "welfare",
+    samples: Mapping[str, float] | None = None,
     time_limit: float | None = 10.0,
     gap: float = 0.0,
     seed: int = 1,
@@ -559,7 +567,7 @@ def compare(
     ----------
     competing, benefit : CompetingGraph, BenefitGraph
         Who competes, who would help whom.
-    objective, time_limit, gap, seed
+    objective, samples, time_limit, gap, seed
         As `select`.
 
     Returns
@@ -567,6 +575,6 @@ def compare(
     Comparisons
         A sequence of `Comparison`; `str` gives the table of ``fedcompetitors compare``.
     """
-    choice = _choice("optimal", objective, time_limit, gap, seed)
+    choice = _choice("optimal", objective, time_limit, gap, seed, samples)
     rows, text = _native.compare(*united(competing, benefit), choice)
     return Comparisons(tuple(Comparison(*row) for row in rows), text)

@@ -177,6 +177,14 @@ class ObjectiveNotServed(FedCompetitorsError):
     """An objective for a policy that has none to choose."""
 
 
+class SamplesMissing(FedCompetitorsError):
+    """An objective that needs sample counts, without them."""
+
+
+class NotSampleCounts(FedCompetitorsError):
+    """Sample counts that are not one number above 0 for each participant."""
+
+
 class NotASetting(FedCompetitorsError):
     """An invalid setting, such as a negative time limit."""
 

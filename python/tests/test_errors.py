@@ -114,6 +114,8 @@ CASES: dict[str, Callable[[], object]] = {
     "UnknownPolicy": lambda: fc.select(A, B, "optimum"),  # type: ignore[arg-type]
     "UnknownObjective": lambda: fc.select(A, B, objective="fair"),  # type: ignore[arg-type]
     "ObjectiveNotServed": lambda: fc.select(A, B, "greedy", objective="max-min"),
+    "SamplesMissing": lambda: fc.select(A, B, objective="diminishing"),
+    "NotSampleCounts": lambda: fc.select(A, B, objective="diminishing", samples={"a": 10}),
     "NotASetting": lambda: fc.select(A, B, time_limit=-1),
     "TakesPartAlready": lambda: PLAN.join("a", competing=A, benefit=B),
     "HasLeftAlready": lambda: PLAN.leave("a", "a", competing=A, benefit=B),

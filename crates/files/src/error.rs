@@ -6,6 +6,7 @@ use std::{
 };
 
 use fedcompetitors_graphs::{GraphError, shown};
+use fedcompetitors_select::SampleCountsError;
 
 use crate::{CatalogueProblem, Cifar10Problem, DataProblem, EicuProblem, FederationProblem};
 
@@ -65,6 +66,23 @@ pub enum Problem {
         /// What is written.
         text: String,
     },
+    /// A number of samples is not a number.
+    #[error("the sample count of \"{}\" is not a number: `{}`", shown(.participant), shown(.text))]
+    NotACount {
+        /// Whose samples.
+        participant: String,
+        /// What is written.
+        text: String,
+    },
+    /// A participant has no number of samples.
+    #[error("there is no sample count for \"{}\"", shown(.participant))]
+    NoCount {
+        /// Whose samples.
+        participant: String,
+    },
+    /// A number of samples cannot be.
+    #[error(transparent)]
+    Samples(#[from] SampleCountsError),
     /// A participant or an edge is wrong.
     #[error(transparent)]
     Graph(#[from] GraphError),
@@ -225,7 +243,9 @@ impl FileError {
             Problem::Header { found, .. } if found.contains('\t') => {
                 "separate the columns with commas, not tabs".into()
             }
-            Problem::Header { found, .. } if found == "a,b" || found == "from,to,benefit" => {
+            Problem::Header { found, expected: "a,b" | "from,to,benefit" }
+                if found == "a,b" || found == "from,to,benefit" =>
+            {
                 "the competing and the benefit file seem to be swapped".into()
             }
             Problem::Header { found, .. } if found.contains(';') => {
@@ -236,6 +256,12 @@ impl FileError {
                 "put a name that contains a comma, a quote or a line break in double quotes; write numbers with a decimal point".into()
             }
             Problem::NotANumber { .. } => "write a number with a decimal point, such as 0.25".into(),
+            Problem::NotACount { .. } => "write a number above 0, such as 120".into(),
+            Problem::NoCount { participant } => format!(
+                "add a line for it, such as `{},120`: the file needs one for each participant",
+                shown(participant)
+            ),
+            Problem::Samples(error) => error.hint(),
             Problem::Graph(error) => error.hint(),
             Problem::OfParticipant { error, .. } => error.hint(),
             Problem::Federation(problem) => problem.hint(),

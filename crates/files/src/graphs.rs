@@ -10,6 +10,7 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, bits::words_for,
     shown,
 };
+use fedcompetitors_select::{SampleCounts, SampleCountsError};
 
 use crate::{
     FileError, Problem,
@@ -208,6 +209,46 @@ pub fn parse_participants(path: &Path, list: impl Read) -> Result<Participants, 
     let participants = tables::read_participants(path, list)?;
     check_count(path, participants.len())?;
     Ok(participants)
+}
+
+/// Reads how many samples the participants have.
+///
+/// # Errors
+/// If the file cannot be read, or has not one positive number for each participant.
+pub fn read_samples(path: &Path, participants: &Participants) -> Result<SampleCounts, FileError> {
+    parse_samples(path, open(path)?, participants)
+}
+
+/// Reads how many samples the participants have from anything that can be read; `path` names it
+/// in errors.
+///
+/// # Errors
+/// As [`read_samples`].
+pub fn parse_samples(
+    path: &Path,
+    table: impl Read,
+    participants: &Participants,
+) -> Result<SampleCounts, FileError> {
+    let rows = tables::read_samples(path, table, |name| participants.find(name))?;
+    let name = |index| participants.name(index).to_owned();
+    let mut counts = vec![None; participants.len()];
+    for row in rows {
+        if counts[row.participant].is_some() {
+            let error = GraphError::DoubledParticipant { name: name(row.participant) };
+            return Err(FileError::at_line(path, row.line, error));
+        }
+        if !row.count.is_finite() || row.count <= 0.0 {
+            let (name, value) = (name(row.participant), row.count);
+            let error = SampleCountsError::NotPositive { name, value };
+            return Err(FileError::at_line(path, row.line, error));
+        }
+        counts[row.participant] = Some(row.count);
+    }
+    if let Some(missing) = counts.iter().position(Option::is_none) {
+        return Err(FileError::new(path, Problem::NoCount { participant: name(missing) }));
+    }
+    SampleCounts::new(participants, counts.into_iter().flatten().collect())
+        .map_err(|error| FileError::new(path, error))
 }
 
 pub(crate) fn check_count(path: &Path, count: usize) -> Result<(), FileError> {

@@ -8,6 +8,7 @@
 //! | competing graph | CSV with header `a,b` (each line a report: `a` says it competes with `b`), or an n × n `.npy` matrix of 0 and 1, row = who reports |
 //! | benefit graph | CSV with header `from,to,benefit`, or an n × n `.npy` matrix, row = from, column = to |
 //! | participants | text, one name a line; fixes the order |
+//! | samples | CSV with header `participant,samples`: how many samples each participant has |
 //! | federation | TOML, see [`federation::Settings`] |
 //! | data | CSV, plain or compressed with gzip, with a line of names or without, read by [`DataRules`] |
 //! | CIFAR-10 | its official binary files |
@@ -46,8 +47,8 @@ pub use eicu::{Cohort, Eicu, EicuProblem, Hospitals, PAPER_HOSPITALS, read_eicu}
 pub use error::{FileError, NpyProblem, Problem};
 pub use federation::{FederationFile, FederationProblem, parse_federation, read_federation};
 pub use graphs::{
-    Graphs, MOST_PARTICIPANTS, lookalikes, parse_graphs, parse_participants, read_benefit,
-    read_competing, read_graphs, read_participants,
+    Graphs, MOST_PARTICIPANTS, lookalikes, parse_graphs, parse_participants, parse_samples,
+    read_benefit, read_competing, read_graphs, read_participants, read_samples,
 };
 pub use json::to_writer as write_json;
 pub use npy::{write_benefit_matrix, write_competing_matrix};

@@ -9,7 +9,7 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, Reason, Refusal,
     UsageGraph, bits::ones, refusals,
 };
-use fedcompetitors_select::{Past, Plan};
+use fedcompetitors_select::{Bounded, Past, Plan};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::value::RawValue;
 
@@ -67,6 +67,17 @@ struct PlanText<'a> {
     competing: Vec<&'a RawValue>,
     #[serde(default, rename = "note")]
     _note: Option<String>,
+    #[serde(default, rename = "diminishing")]
+    _diminishing: Option<BoundedText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a value and its bound")]
+struct BoundedText {
+    #[serde(rename = "value")]
+    _value: f64,
+    #[serde(rename = "upper_bound")]
+    _upper_bound: f64,
 }
 
 #[derive(Clone, Deserialize)]
@@ -240,15 +251,18 @@ impl Serialize for PlanDocument<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let participants = self.benefit.participants();
         // JSON needs no exact number of fields, only whether there are any.
-        let mut object = serializer.serialize_struct("plan", 11)?;
+        let mut object = serializer.serialize_struct("plan", 12)?;
         object.serialize_field("format", FORMAT)?;
         object.serialize_field("policy", self.plan.policy)?;
         object.serialize_field("participants", &List(|| participants.names()))?;
         object.serialize_field("usage", &List(|| self.edges()))?;
         object.serialize_field("welfare", &self.plan.welfare)?;
         object.serialize_field("upper_bound", &self.plan.upper_bound)?;
-        if let Some(note) = self.plan.note {
+        if let Some(note) = &self.plan.note {
             object.serialize_field("note", note)?;
+        }
+        if let Some(Bounded { value, upper_bound }) = self.plan.diminishing {
+            object.serialize_field("diminishing", &BoundedView { value, upper_bound })?;
         }
         if self.with_refusals {
             let refused = || {
@@ -307,6 +321,12 @@ impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for List<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
     }
+}
+
+#[derive(Serialize)]
+struct BoundedView {
+    value: f64,
+    upper_bound: f64,
 }
 
 #[derive(Serialize)]

@@ -69,6 +69,32 @@ pub(crate) fn read_competing(
     Ok(rows)
 }
 
+/// A line of the table of samples, its participant found.
+pub(crate) struct SamplesRow {
+    pub participant: usize,
+    pub count: f64,
+    pub line: u64,
+}
+
+/// Reads the table of samples; `find` gives each name its participant.
+pub(crate) fn read_samples(
+    path: &Path,
+    source: impl Read,
+    mut find: impl FnMut(&str) -> Result<usize, GraphError>,
+) -> Result<Vec<SamplesRow>, FileError> {
+    let mut rows = Vec::new();
+    let header = ["participant", "samples"];
+    each_record(path, source, header, "participant,samples", |line, [name, count]| {
+        let count = count.trim().parse().map_err(|_| Problem::NotACount {
+            participant: name.to_owned(),
+            text: count.to_owned(),
+        })?;
+        rows.push(SamplesRow { participant: find(name)?, count, line });
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
 /// Hands each record after the header to `take`, with its line.
 fn each_record<const N: usize>(
     path: &Path,

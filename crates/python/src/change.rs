@@ -61,11 +61,12 @@ pub fn change(
     let competing = compete(&mut past, competing, &step, &mut warnings)?;
     refuse_breaches(py, &past, &competing, &mut warnings)?;
     past.remember(&competing);
+    let samples = choice.samples(&participants)?;
 
     let changed = interruptible(py, |stop| {
         let benefit = of_all.without(&past.left);
         let setting = Setting::with_history(&competing, &benefit, &past.provenance);
-        let plan = choice.plan(&setting.without(&past.left), stop);
+        let plan = choice.plan(&setting.without(&past.left), samples.as_ref(), stop)?;
         let document = PlanDocument {
             plan: &plan,
             competing: &competing,
@@ -81,7 +82,7 @@ pub fn change(
             usage: &plan.usage,
             welfare: plan.welfare,
             upper_bound: plan.upper_bound,
-            note: plan.note,
+            note: plan.note.as_deref(),
             history: Some(&past.provenance),
             left: &past.left,
         };

@@ -1,6 +1,7 @@
 //! Plans: made, proven, explained, compared. A plan goes to and fro as the text of its file.
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
@@ -11,13 +12,15 @@ use fedcompetitors_files::{
     write_certificate, write_json,
 };
 use fedcompetitors_graphs::{
-    self as graphs, Certificate, Choice as Registered, Leak, Provenance, UnknownEntry, find_breach,
-    find_leak, longest_chain,
+    self as graphs, Certificate, Choice as Registered, Leak, Participants, Provenance,
+    UnknownEntry, find_breach, find_leak, longest_chain,
 };
 use fedcompetitors_report::{
-    Comparison, Explanation, Verdict, certificate_text, comparison_text, leak_text, number,
+    Comparison, Explanation, Measure, Verdict, certificate_text, comparison_text, leak_text, number,
 };
-use fedcompetitors_select::{Effort, Objective, Past, Plan, Policy, Setting, Shares};
+use fedcompetitors_select::{
+    Effort, ObjectiveKind, Past, Plan, Policy, SampleCounts, SamplesMissing, Setting, Shares,
+};
 use pyo3::prelude::*;
 
 use crate::{
@@ -32,6 +35,7 @@ use crate::{
 pub struct Choice {
     policy: String,
     objective: String,
+    samples: Option<BTreeMap<String, f64>>,
     time_limit: Option<f64>,
     gap: f64,
     seed: u64,
@@ -42,9 +46,16 @@ impl Choice {
     pub fn check(self) -> Result<Checked, Failure> {
         let policy = Registered::<dyn Policy>::named(&self.policy)
             .map_err(|error| unknown("UnknownPolicy", &error))?;
-        let objective = Registered::<Objective>::named(&self.objective)
+        let objective = Registered::<ObjectiveKind>::named(&self.objective)
             .map_err(|error| unknown("UnknownObjective", &error))?;
-        if !policy.searches() && *objective != Objective::Welfare {
+        if *objective == ObjectiveKind::Diminishing && self.samples.is_none() {
+            return Err(Failure::new(
+                "SamplesMissing",
+                SamplesMissing.to_string(),
+                "give samples={name: count}, with every participant",
+            ));
+        }
+        if !policy.searches() && *objective != ObjectiveKind::Welfare {
             return Err(Failure::new(
                 "ObjectiveNotServed",
                 "only the policy `optimal` has objectives other than welfare",
@@ -66,26 +77,54 @@ impl Choice {
             ));
         }
         let limit = self.time_limit.and_then(|limit| Duration::try_from_secs_f64(limit).ok());
-        Ok(Checked { policy, objective: *objective, limit, gap: self.gap, seed: self.seed })
+        let Self { samples, gap, seed, .. } = self;
+        Ok(Checked { policy, objective: *objective, samples, limit, gap, seed })
     }
 }
 
 /// A choice that a policy can serve.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Checked {
     policy: Registered<dyn Policy>,
-    objective: Objective,
+    objective: ObjectiveKind,
+    samples: Option<BTreeMap<String, f64>>,
     limit: Option<Duration>,
     gap: f64,
     seed: u64,
 }
 
 impl Checked {
+    /// The sample counts, where the objective needs them.
+    pub fn samples(&self, participants: &Participants) -> Result<Option<SampleCounts>, Failure> {
+        let Some(samples) = &self.samples else {
+            return Ok(None);
+        };
+        if self.objective != ObjectiveKind::Diminishing {
+            return Ok(None);
+        }
+        let mut counts = vec![0.0; participants.len()];
+        for (name, &count) in samples {
+            counts[participants.find(name)?] = count;
+        }
+        let counts = SampleCounts::new(participants, counts)
+            .map_err(|error| Failure::new("NotSampleCounts", error.to_string(), error.hint()))?;
+        Ok(Some(counts))
+    }
+
     /// Makes a plan; the time limit begins now.
-    pub fn plan(self, setting: &Setting<'_>, stop: &AtomicBool) -> Plan {
+    pub fn plan(
+        &self,
+        setting: &Setting<'_>,
+        samples: Option<&SampleCounts>,
+        stop: &AtomicBool,
+    ) -> Result<Plan, Failure> {
         let deadline = self.limit.and_then(|limit| Instant::now().checked_add(limit));
-        let effort = Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed };
-        self.policy.plan(setting, self.objective, effort)
+        let (gap, seed) = (self.gap, self.seed);
+        let effort = Effort { deadline, stop: Some(stop), budget: None, gap, seed };
+        let objective = self.objective.with(samples).map_err(|error| {
+            Failure::new("SamplesMissing", error.to_string(), "give samples={name: count}")
+        })?;
+        Ok(self.policy.plan(setting, objective, effort))
     }
 }
 
@@ -141,8 +180,9 @@ pub fn select(
 ) -> PyResult<(String, String)> {
     let choice = choice.check()?;
     let (competing, benefit) = (&competing.graph, &benefit.graph);
+    let samples = choice.samples(benefit.participants())?;
     let written = interruptible(py, |stop| {
-        let plan = choice.plan(&Setting::new(competing, benefit), stop);
+        let plan = choice.plan(&Setting::new(competing, benefit), samples.as_ref(), stop)?;
         let document =
             PlanDocument { plan: &plan, competing, benefit, past: None, with_refusals: refusals };
         written(&document, &Provenance::own(competing.participants()))
@@ -274,7 +314,7 @@ pub fn explain(
 }
 
 /// One row of a comparison, in the order of the fields of the Python class.
-type Row = (&'static str, f64, f64, usize, usize, f64, f64, usize, f64, bool, Option<&'static str>);
+type Row = (&'static str, f64, f64, usize, usize, f64, f64, usize, f64, bool, Option<String>);
 
 /// The plans of all policies side by side, and as a table.
 #[pyfunction]
@@ -285,17 +325,24 @@ pub fn compare(
     choice: Choice,
 ) -> PyResult<(Vec<Row>, String)> {
     let choice = choice.check()?;
-    let fairly = choice.objective != Objective::Welfare;
+    let measure = match choice.objective {
+        ObjectiveKind::Welfare => Measure::Welfare,
+        ObjectiveKind::MaxMin | ObjectiveKind::Proportional => Measure::Fairness,
+        ObjectiveKind::Diminishing => Measure::Diminishing,
+    };
     let (competing, benefit) = (&competing.graph, &benefit.graph);
-    let comparisons: Vec<Comparison> = interruptible(py, |stop| {
+    let samples = choice.samples(benefit.participants())?;
+    let comparisons: Result<Vec<Comparison>, Failure> = interruptible(py, |stop| {
         let one = |policy| {
-            let choice = Checked { policy, ..choice };
+            let choice = Checked { policy, ..choice.clone() };
             let start = Instant::now();
-            let plan = choice.plan(&Setting::new(competing, benefit), stop);
+            let plan = choice.plan(&Setting::new(competing, benefit), samples.as_ref(), stop)?;
             let seconds = start.elapsed().as_secs_f64();
             let Shares { with_nothing, least, mean } = Shares::of(competing, benefit, &plan.usage);
-            Comparison {
+            let value = |samples: &SampleCounts| samples.value(benefit, &plan.usage);
+            Ok(Comparison {
                 policy: plan.policy,
+                value: samples.as_ref().map(value),
                 welfare: plan.welfare,
                 upper_bound: plan.upper_bound,
                 edges: plan.usage.len(),
@@ -306,12 +353,13 @@ pub fn compare(
                 seconds,
                 keeps_the_rule: find_leak(competing, &plan.usage).is_none(),
                 note: plan.note,
-            }
+            })
         };
         Registered::all().map(one).collect()
     })?;
-    let table = comparison_text(&comparisons, fairly);
-    let rows = comparisons.iter().map(|row| {
+    let comparisons = comparisons?;
+    let table = comparison_text(&comparisons, measure);
+    let rows = comparisons.into_iter().map(|row| {
         (
             row.policy,
             row.welfare,

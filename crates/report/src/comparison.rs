@@ -1,6 +1,6 @@
 //! Plans side by side.
 
-use crate::{number, plan::is_proven, table::Table};
+use crate::{figure, number, plan::is_proven, table::Table};
 
 /// What one policy's plan is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +9,8 @@ pub struct Comparison {
     pub policy: &'static str,
     /// The sum of the benefits over the usage edges.
     pub welfare: f64,
+    /// Its value by diminishing returns, where that is the objective.
+    pub value: Option<f64>,
     /// What the policy can prove that no plan exceeds.
     pub upper_bound: f64,
     /// How many edges are used.
@@ -26,28 +28,46 @@ pub struct Comparison {
     /// Was the plan found to keep the rule?
     pub keeps_the_rule: bool,
     /// What else there is to say about how it was made.
-    pub note: Option<&'static str>,
+    pub note: Option<String>,
 }
 
-/// A table of plans, the one that seeks the best first: where it aims at the welfare, the
-/// others are measured by it; `fairly` if it aims at something else.
-pub fn comparison_text(comparisons: &[Comparison], fairly: bool) -> String {
+/// What plans are measured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// By the welfare.
+    Welfare,
+    /// By what those get who get little.
+    Fairness,
+    /// By the value by diminishing returns.
+    Diminishing,
+}
+
+/// A table of plans, the one that seeks the best first: where it aims at a sum, the others are
+/// measured by it.
+pub fn comparison_text(comparisons: &[Comparison], measure: Measure) -> String {
     let Some(best) = comparisons.first() else {
         return String::new();
     };
-    let measures: &[&str] =
-        if fairly { &[">minimum", ">geometric mean"] } else { &[">of the best"] };
+    let measures: &[&str] = match measure {
+        Measure::Welfare => &[">of the best"],
+        Measure::Fairness => &[">minimum", ">geometric mean"],
+        Measure::Diminishing => &[">value", ">of the best"],
+    };
     let columns = [">edges", ">get nothing", ">longest chain", ">seconds", "rule"];
     let header: Vec<&str> =
         ["policy", ">welfare"].iter().chain(measures).chain(&columns).copied().collect();
     let mut table = Table::new(&header);
     for comparison in comparisons {
-        let share =
-            if best.welfare > 0.0 { 100.0 * comparison.welfare / best.welfare } else { 100.0 };
-        let measured = if fairly {
-            vec![number(comparison.least), number(comparison.mean)]
-        } else {
-            vec![format!("{share:.1} %")]
+        let share = |own: f64, best: f64| {
+            format!("{:.1} %", if best > 0.0 { 100.0 * own / best } else { 100.0 })
+        };
+        let measured = match measure {
+            Measure::Welfare => vec![share(comparison.welfare, best.welfare)],
+            Measure::Fairness => vec![number(comparison.least), number(comparison.mean)],
+            Measure::Diminishing => {
+                let value = |one: &Comparison| one.value.unwrap_or_default();
+                vec![figure(value(comparison)), share(value(comparison), value(best))]
+            }
         };
         let mut row = vec![comparison.policy.into(), number(comparison.welfare)];
         row.extend(measured);
@@ -60,8 +80,8 @@ pub fn comparison_text(comparisons: &[Comparison], fairly: bool) -> String {
         ]);
         table.row(row);
     }
-    let bound = if fairly {
-        format!("The plan of {}: {}.", best.policy, best.note.unwrap_or_default())
+    let bound = if measure != Measure::Welfare {
+        format!("The plan of {}: {}.", best.policy, best.note.as_deref().unwrap_or_default())
     } else if is_proven(best.welfare, best.upper_bound) {
         format!("The plan of {} is proven to be the best.", best.policy)
     } else {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, shown};
 
-use crate::{number, plan::is_proven, reporters_text, table::Table};
+use crate::{Measure, figure, number, plan::is_proven, reporters_text, table::Table};
 
 /// What a participant gets now and would get then.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,8 +86,8 @@ pub struct Price {
     pub a: usize,
     /// The other.
     pub b: usize,
-    /// The welfare if they did not compete, as far as was found.
-    pub welfare_without: f64,
+    /// The welfare or value if they did not compete, as far as was found.
+    pub value_without: f64,
     /// What the competition costs at least.
     pub least: f64,
     /// What it costs at most.
@@ -96,31 +96,46 @@ pub struct Price {
 
 impl Price {
     fn is_proven(&self) -> bool {
-        self.most - self.least <= 1e-6 * self.welfare_without.abs()
+        self.most - self.least <= 1e-6 * self.value_without.abs()
             && number(self.least) == number(self.most)
     }
 }
 
-/// A table of prices.
-pub fn prices_text(competing: &CompetingGraph, prices: &[Price], now: f64) -> String {
+/// A table of prices, in what plans are measured by; `now` is that of the plan with all
+/// competitions.
+pub fn prices_text(
+    competing: &CompetingGraph,
+    prices: &[Price],
+    now: f64,
+    measure: Measure,
+) -> String {
+    let (figures, title) = match measure {
+        Measure::Diminishing => (figure as fn(f64) -> String, "value"),
+        Measure::Welfare | Measure::Fairness => (number as fn(f64) -> String, "welfare"),
+    };
     let participants = competing.participants();
     let name = |index: usize| shown(participants.name(index)).into_owned();
-    let mut table = Table::new(&["competition", "declared by", ">welfare without it", ">costs"]);
+    let mut table =
+        Table::new(&["competition", "declared by", &format!(">{title} without it"), ">costs"]);
     for price in prices {
         let said = reporters_text(competing, price.a, price.b);
         let costs = if price.is_proven() {
-            number(price.least)
+            figures(price.least)
         } else {
-            format!("{} to {}", number(price.least), number(price.most))
+            format!("{} to {}", figures(price.least), figures(price.most))
         };
         table.row(vec![
             format!("{} – {}", name(price.a), name(price.b)),
             said.trim_end_matches(" says so").trim_end_matches(" say so").to_owned(),
-            number(price.welfare_without),
+            figures(price.value_without),
             costs,
         ]);
     }
-    let mut text = format!("{}\nWelfare {} with all of them.\n", table.render(), number(now));
+    let title = match measure {
+        Measure::Diminishing => "Value by diminishing returns",
+        Measure::Welfare | Measure::Fairness => "Welfare",
+    };
+    let mut text = format!("{}\n{title} {} with all of them.\n", table.render(), figures(now));
     if !prices.iter().all(Price::is_proven) {
         text.push_str("Where a cost is a range, a larger --time-limit narrows it.\n");
     }

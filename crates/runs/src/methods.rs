@@ -1,28 +1,35 @@
 //! What a method of a federation file needs and lets flow.
 
-use std::time::{Duration, Instant};
-
 use fedcompetitors_federate::train::Effort;
 use fedcompetitors_files::federation::{Method, OptimizerName, Scaling, Settings};
 use fedcompetitors_graphs::{BenefitGraph, Choice, CompetingGraph, UsageGraph};
 use fedcompetitors_learn::Rule;
 use fedcompetitors_record::{Flow, FlowSource};
-use fedcompetitors_select::{Effort as Search, Plan, Policy, Setting};
+use fedcompetitors_select::{Effort as Search, Plan, Policy, SampleCounts, Setting};
 
-/// The time limit of the search for the best plan. Federations of up to thirty or so are proven
-/// long before; beyond, the best plan found by then counts, and the record says how far from the
-/// best it may be. Then another machine, or another day, may find another plan.
-const SEARCH: Duration = Duration::from_secs(60);
+/// The limit of the search for the best plan: at most about a minute. It is counted in operations, not in
+/// seconds, so that a run finds the same plan on every machine. Federations of up to thirty or so
+/// are proven long before; beyond, the best plan found by then counts, and the record says how far
+/// from the best it may be.
+const SEARCH: u64 = 100_000_000_000;
 
-/// The plan of a policy.
+/// The plan of a policy. `samples` are how many each participant trains and chooses on.
+///
+/// # Panics
+/// If there is not a positive count for each participant.
 pub fn plan(
     policy: Choice<dyn Policy>,
     settings: &Settings,
     competing: &CompetingGraph,
     benefit: &BenefitGraph,
+    samples: &[usize],
 ) -> Plan {
-    let effort = Search { deadline: Some(Instant::now() + SEARCH), ..Search::default() };
-    policy.plan(&Setting::new(competing, benefit), *settings.selection.objective, effort)
+    let counts = samples.iter().map(|&count| count as f64).collect();
+    let counts =
+        SampleCounts::new(competing.participants(), counts).expect("everybody has samples");
+    let objective = settings.selection.objective.with(Some(&counts)).expect("counts are given");
+    let effort = Search { budget: Some(SEARCH), ..Search::default() };
+    policy.plan(&Setting::new(competing, benefit), objective, effort)
 }
 
 /// How long to train, and with which steps.

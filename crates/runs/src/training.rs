@@ -87,9 +87,13 @@ impl Session<'_> {
             (stored_usage(store, prepared.participants(), id)?, None)
         } else {
             (self.tell)((0, 0), Step::Plan(&name));
-            let plan = methods::plan(policy, settings, prepared.competing(), &benefit);
+            let rows = |one: &Learning| {
+                let learner: &dyn Learner = &one.learner;
+                learner.samples(Part::Training) + learner.samples(Part::Validation)
+            };
+            let samples: Vec<usize> = self.learners.iter().map(rows).collect();
+            let plan = methods::plan(policy, settings, prepared.competing(), &benefit, &samples);
             let Plan { usage, welfare, upper_bound, note, .. } = plan;
-            let note = note.map(str::to_owned);
             (usage, Some(PlanFigures { welfare, upper_bound, note }))
         };
         let training = trainer.begin(&federation, &usage, &benefit, effort);

@@ -2,7 +2,7 @@
 
 use fedcompetitors_graphs::{
     Participants, UsageGraph,
-    bits::{BitMatrix, insert, intersects, ones, union},
+    bits::{BitMatrix, contains, insert, intersects, ones, union},
 };
 
 use crate::Setting;
@@ -72,6 +72,23 @@ impl Closure {
             union(self.sources.row_mut(target), &sources);
             union(self.carried.row_mut(target), &carried);
         }
+    }
+
+    /// Does `from` reach `to`, or is it the same?
+    pub fn reaches(&self, from: usize, to: usize) -> bool {
+        self.reached.get(from, to)
+    }
+
+    /// Who would newly reach whom by this edge, itself among them.
+    pub fn connected_by(&self, from: usize, to: usize) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        for source in ones(self.sources.row(from)) {
+            let reached = self.reached.row(source);
+            for target in ones(self.reached.row(to)).filter(|&target| !contains(reached, target)) {
+                pairs.push((source, target));
+            }
+        }
+        pairs
     }
 
     /// The usage graph.

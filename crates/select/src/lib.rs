@@ -20,14 +20,17 @@ mod parallel;
 mod past;
 mod plan;
 mod policies;
+mod samples;
 mod setting;
 mod shares;
 
 pub use past::{ChangeError, Past};
-pub use plan::Plan;
+pub use plan::{Bounded, Plan};
 pub use policies::{
-    Alone, CliqueCover, Cliques, Coalitions, Effort, Egoists, Greedy, Objective, Optimal, Policy,
-    cliques, coalitions, egoists, fairest, greedy, greedy_usage, local_search, optimal,
+    Alone, CliqueCover, Cliques, Coalitions, Effort, Egoists, Greedy, Objective, ObjectiveKind,
+    Optimal, Policy, cliques, coalitions, diminishing, egoists, fairest, greedy, greedy_usage,
+    local_search, optimal,
 };
+pub use samples::{SampleCounts, SampleCountsError, SamplesMissing};
 pub use setting::Setting;
 pub use shares::Shares;

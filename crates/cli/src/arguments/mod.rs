@@ -17,7 +17,7 @@ use clap::{
 };
 use fedcompetitors_files::MOST_PARTICIPANTS;
 use fedcompetitors_graphs::{Choice, Registry};
-use fedcompetitors_select::{Effort, Greedy, Objective, Optimal, Policy};
+use fedcompetitors_select::{Effort, Greedy, ObjectiveKind, Optimal, Policy};
 
 pub use data::*;
 pub use reproduce::*;
@@ -175,11 +175,21 @@ pub struct PolicyArguments {
     /// The policy that makes the plan.
     #[arg(long, value_parser = entry::<dyn Policy>(), default_value_t = Choice(&Greedy))]
     pub policy: Choice<dyn Policy>,
-    /// The objective of `optimal`.
-    #[arg(long, value_parser = entry::<Objective>(), default_value_t = Choice(&Objective::Welfare))]
-    pub objective: Choice<Objective>,
+    #[command(flatten)]
+    pub objective: ObjectiveArguments,
     #[command(flatten)]
     pub effort: EffortArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct ObjectiveArguments {
+    /// The objective of `optimal`.
+    #[arg(long, value_parser = entry::<ObjectiveKind>(), default_value_t = Choice(&ObjectiveKind::Welfare))]
+    pub objective: Choice<ObjectiveKind>,
+    /// For the objective `diminishing`: how many samples each participant has, CSV with header
+    /// `participant,samples`. Benefits are then in samples, too: "worth 120 rows of its own".
+    #[arg(long, value_name = "FILE")]
+    pub samples: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -201,7 +211,7 @@ impl EffortArguments {
     /// The effort, beginning now, for so many seconds.
     pub fn effort<'a>(&self, seconds: f64, stop: &'a AtomicBool) -> Effort<'a> {
         let deadline = Instant::now().checked_add(Duration::from_secs_f64(seconds));
-        Effort { deadline, stop: Some(stop), gap: self.gap, seed: self.seed }
+        Effort { deadline, stop: Some(stop), budget: None, gap: self.gap, seed: self.seed }
     }
 }
 
@@ -264,6 +274,8 @@ pub struct PriceArguments {
     #[arg(long, value_parser = entry::<dyn Policy>(), default_value_t = Choice(&Optimal))]
     pub policy: Choice<dyn Policy>,
     #[command(flatten)]
+    pub objective: ObjectiveArguments,
+    #[command(flatten)]
     pub effort: EffortArguments,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -277,9 +289,8 @@ pub struct CompareArguments {
     /// The participants, one name per line, in the order to use.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
-    /// The objective of `optimal`.
-    #[arg(long, value_parser = entry::<Objective>(), default_value_t = Choice(&Objective::Welfare))]
-    pub objective: Choice<Objective>,
+    #[command(flatten)]
+    pub objective: ObjectiveArguments,
     #[command(flatten)]
     pub effort: EffortArguments,
     /// Output format.

@@ -59,7 +59,8 @@ struct Step {
 impl Step {
     /// Reads the plan so far and lets what it planned have flowed.
     fn begin(arguments: &ChangeArguments) -> Result<Self, Failure> {
-        let inputs: [&Path; 2] = [&arguments.files.competing, &arguments.files.benefit];
+        let mut inputs: Vec<&Path> = vec![&arguments.files.competing, &arguments.files.benefit];
+        inputs.extend(arguments.policy.objective.samples.as_deref());
         refuse_overwriting(arguments.out.as_deref(), &inputs)?;
         let StatedPlan { usage, past, .. } = read_plan(&arguments.plan)?;
         let mut past = past.unwrap_or_else(|| Past::none(usage.participants()));
@@ -92,6 +93,7 @@ impl Step {
         let Graphs { competing, benefit: of_all, .. } =
             read_graphs(&files.competing, &files.benefit, Some(participants.clone()))
                 .map_err(say_how_to_join)?;
+        let samples = arguments.policy.objective.read_samples(&participants)?;
         self.warn_of_strangers(&competing, &of_all);
         let (competing, news) = self.compete(arguments, competing, declared)?;
         if self.breaks_the_rule_already(arguments.format, &competing)? {
@@ -101,7 +103,7 @@ impl Step {
         let Past { provenance, left, .. } = &self.past;
         let benefit = of_all.without(left);
         let setting = Setting::with_history(&competing, &benefit, provenance).without(left);
-        let plan = Decider::of(&arguments.policy, 1)?.plan(&setting);
+        let plan = Decider::of(&arguments.policy, samples.as_ref(), 1)?.plan(&setting);
         let document = PlanDocument {
             plan: &plan,
             competing: &competing,
@@ -119,7 +121,7 @@ impl Step {
             usage: &plan.usage,
             welfare: plan.welfare,
             upper_bound: plan.upper_bound,
-            note: plan.note,
+            note: plan.note.as_deref(),
             history: Some(provenance),
             left,
         };

@@ -5,7 +5,7 @@ use std::time::Instant;
 use fedcompetitors_files::write_json;
 use fedcompetitors_graphs::{Choice, find_leak, longest_chain};
 use fedcompetitors_report::{Comparison, comparison_text};
-use fedcompetitors_select::{Objective, Policy, Setting, Shares};
+use fedcompetitors_select::{Policy, Setting, Shares};
 use serde_json::{Value, json};
 
 use super::{decide::Decider, select::read};
@@ -17,9 +17,11 @@ use crate::{
 
 pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    let samples = arguments.objective.read_samples(graphs.benefit.participants())?;
+    let objective = arguments.objective.with(samples.as_ref())?;
     let compared = Choice::<dyn Policy>::all().map(|policy| {
         let start = Instant::now();
-        let plan = Decider::new(policy, *arguments.objective, &arguments.effort, 1)
+        let plan = Decider::new(policy, objective, &arguments.effort, 1)
             .plan(&Setting::new(&graphs.competing, &graphs.benefit));
         let seconds = start.elapsed().as_secs_f64();
         let usage = &plan.usage;
@@ -27,6 +29,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
             Shares::of(&graphs.competing, &graphs.benefit, usage);
         Comparison {
             policy: plan.policy,
+            value: samples.as_ref().map(|samples| samples.value(&graphs.benefit, usage)),
             welfare: plan.welfare,
             upper_bound: plan.upper_bound,
             edges: usage.len(),
@@ -40,9 +43,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
         }
     });
     let comparisons: Vec<Comparison> = compared.collect();
-    let fairly = *arguments.objective != Objective::Welfare;
+    let measure = arguments.objective.measure();
     print(|output| match arguments.format {
-        Format::Text => output.write_all(comparison_text(&comparisons, fairly).as_bytes()),
+        Format::Text => output.write_all(comparison_text(&comparisons, measure).as_bytes()),
         Format::Json => {
             write_json(output, &Value::Array(comparisons.iter().map(as_json).collect()))
         }
@@ -52,7 +55,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
 }
 
 fn as_json(comparison: &Comparison) -> Value {
-    json!({
+    let mut value = json!({
         "policy": comparison.policy,
         "welfare": comparison.welfare,
         "upper_bound": comparison.upper_bound,
@@ -64,5 +67,9 @@ fn as_json(comparison: &Comparison) -> Value {
         "seconds": comparison.seconds,
         "keeps_the_rule": comparison.keeps_the_rule,
         "note": comparison.note,
-    })
+    });
+    if let Some(diminishing) = comparison.value {
+        value["diminishing"] = json!(diminishing);
+    }
+    value
 }

@@ -2,30 +2,81 @@
 
 use std::time::{Duration, Instant};
 
-use fedcompetitors_graphs::Choice;
-use fedcompetitors_select::{Effort, Objective, Plan, Policy, Setting};
+use fedcompetitors_files::read_samples;
+use fedcompetitors_graphs::{Choice, Participants};
+use fedcompetitors_report::Measure;
+use fedcompetitors_select::{
+    Effort, Objective, ObjectiveKind, Plan, Policy, SampleCounts, Setting,
+};
 
 use crate::{
     Failure,
-    arguments::{EffortArguments, PolicyArguments},
+    arguments::{EffortArguments, ObjectiveArguments, PolicyArguments},
     interrupt::while_searching,
 };
 
 /// Makes plans by one policy, which share a limit of time.
 pub struct Decider<'a> {
     policy: Choice<dyn Policy>,
-    objective: Objective,
+    objective: Objective<'a>,
     effort: &'a EffortArguments,
     /// How many plans are still to be made.
     plans: usize,
     deadline: Instant,
 }
 
+impl ObjectiveArguments {
+    /// Reads the sample counts, where the objective needs them.
+    ///
+    /// # Errors
+    /// If they are missing, given to another objective, or cannot be read.
+    pub fn read_samples(
+        &self,
+        participants: &Participants,
+    ) -> Result<Option<SampleCounts>, Failure> {
+        match (*self.objective, &self.samples) {
+            (ObjectiveKind::Diminishing, None) => Err(Failure::Usage {
+                error:
+                    "the objective `diminishing` needs the number of samples of each participant"
+                        .into(),
+                hint: "add `--samples FILE`, a CSV file with the header `participant,samples`"
+                    .into(),
+            }),
+            (ObjectiveKind::Diminishing, Some(path)) => Ok(Some(read_samples(path, participants)?)),
+            (_, None) => Ok(None),
+            (_, Some(_)) => Err(Failure::Usage {
+                error: "only the objective `diminishing` uses sample counts".into(),
+                hint: "add `--objective diminishing`, or omit `--samples`".into(),
+            }),
+        }
+    }
+
+    /// The objective, with the sample counts that were read for it.
+    ///
+    /// # Errors
+    /// If it needs counts and there are none.
+    pub fn with<'a>(&self, samples: Option<&'a SampleCounts>) -> Result<Objective<'a>, Failure> {
+        self.objective.with(samples).map_err(|error| Failure::Usage {
+            error: error.to_string(),
+            hint: "add `--samples FILE`, a CSV file with the header `participant,samples`".into(),
+        })
+    }
+
+    /// What plans are measured by.
+    pub fn measure(&self) -> Measure {
+        match *self.objective {
+            ObjectiveKind::Welfare => Measure::Welfare,
+            ObjectiveKind::MaxMin | ObjectiveKind::Proportional => Measure::Fairness,
+            ObjectiveKind::Diminishing => Measure::Diminishing,
+        }
+    }
+}
+
 impl<'a> Decider<'a> {
     /// For so many plans, beginning now.
     pub fn new(
         policy: Choice<dyn Policy>,
-        objective: Objective,
+        objective: Objective<'a>,
         effort: &'a EffortArguments,
         plans: usize,
     ) -> Self {
@@ -35,19 +86,18 @@ impl<'a> Decider<'a> {
         Self { policy, objective, effort, plans, deadline }
     }
 
-    /// For so many plans as the options ask for.
+    /// For so many plans as the options ask for, with the sample counts that were read for them.
     ///
     /// # Errors
     /// If an objective is given to a policy that has its own.
-    pub fn of(arguments: &'a PolicyArguments, plans: usize) -> Result<Self, Failure> {
+    pub fn of(
+        arguments: &'a PolicyArguments,
+        samples: Option<&'a SampleCounts>,
+        plans: usize,
+    ) -> Result<Self, Failure> {
         let PolicyArguments { policy, objective, effort } = arguments;
-        if !policy.searches() && **objective != Objective::Welfare {
-            return Err(Failure::Usage {
-                error: "only the policy `optimal` has objectives other than welfare".into(),
-                hint: "add `--policy optimal`, or omit `--objective`".into(),
-            });
-        }
-        Ok(Self::new(*policy, **objective, effort, plans))
+        check_served(*policy, objective)?;
+        Ok(Self::new(*policy, objective.with(samples)?, effort, plans))
     }
 
     /// Is the plan the best there is or a search for it, rather than a heuristic's?
@@ -68,4 +118,18 @@ impl<'a> Decider<'a> {
             self.policy.plan(setting, self.objective, effort)
         })
     }
+}
+
+/// Refuses an objective for a policy that has its own.
+pub fn check_served(
+    policy: Choice<dyn Policy>,
+    objective: &ObjectiveArguments,
+) -> Result<(), Failure> {
+    if policy.searches() || *objective.objective == ObjectiveKind::Welfare {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        error: "only the policy `optimal` has objectives other than welfare".into(),
+        hint: "add `--policy optimal`, or omit `--objective`".into(),
+    })
 }

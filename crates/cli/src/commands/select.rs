@@ -23,14 +23,16 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
     let GraphFiles { competing, benefit } = &arguments.files;
     let mut inputs: Vec<&Path> = vec![competing, benefit];
     inputs.extend(arguments.participants.as_deref());
+    inputs.extend(arguments.policy.objective.samples.as_deref());
     refuse_overwriting(arguments.out.as_deref(), &inputs)?;
     arguments.out.as_deref().map_or(Ok(()), refuse_forgetting)?;
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    let samples = arguments.policy.objective.read_samples(graphs.benefit.participants())?;
     if arguments.what_if.is_asked() {
-        return what_if(arguments, &graphs);
+        return what_if(arguments, &graphs, samples.as_ref());
     }
     let setting = Setting::new(&graphs.competing, &graphs.benefit);
-    let plan = Decider::of(&arguments.policy, 1)?.plan(&setting);
+    let plan = Decider::of(&arguments.policy, samples.as_ref(), 1)?.plan(&setting);
     let document = PlanDocument {
         plan: &plan,
         competing: &graphs.competing,
@@ -88,7 +90,7 @@ fn text(
         usage: &plan.usage,
         welfare: plan.welfare,
         upper_bound: plan.upper_bound,
-        note: plan.note,
+        note: plan.note.as_deref(),
         history: None,
         left: &[],
     };

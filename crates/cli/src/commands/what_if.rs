@@ -4,7 +4,7 @@
 use fedcompetitors_files::{Graphs, write_json};
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
 use fedcompetitors_report::{Effect, Worth, effects_text};
-use fedcompetitors_select::{Plan, Setting};
+use fedcompetitors_select::{Bounded, Plan, SampleCounts, Setting};
 use serde_json::json;
 
 use super::decide::Decider;
@@ -15,7 +15,11 @@ use crate::{
     output::{print, warn},
 };
 
-pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, Failure> {
+pub fn what_if(
+    arguments: &SelectArguments,
+    graphs: &Graphs,
+    samples: Option<&SampleCounts>,
+) -> Result<Outcome, Failure> {
     let participants = graphs.benefit.participants();
     let asked = &arguments.what_if;
     let find = |name: &String| participants.find(name);
@@ -41,7 +45,7 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
         competing = competing.reconciled(a, b);
     }
     let benefit = graphs.benefit.without(&absent);
-    let mut decider = Decider::of(&arguments.policy, 2)?;
+    let mut decider = Decider::of(&arguments.policy, samples, 2)?;
     let now = decider.plan(&Setting::new(&graphs.competing, &graphs.benefit));
     let then = decider.plan(&Setting::new(&competing, &benefit).without(&absent));
     if was_interrupted() {
@@ -55,12 +59,17 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
                 json!({ "participant": name, "gets": effect.now, "would_get": effect.then })
             });
             let rows: Vec<_> = rows.collect();
-            let value = json!({
+            let mut value = json!({
                 "policy": now.policy,
                 "welfare": { "now": now.welfare, "then": then.welfare },
                 "upper_bound": { "now": now.upper_bound, "then": then.upper_bound },
                 "participants": rows,
             });
+            if let (Some(now), Some(then)) = (now.diminishing, then.diminishing) {
+                let bounded =
+                    |one: Bounded| json!({ "value": one.value, "upper_bound": one.upper_bound });
+                value["diminishing"] = json!({ "now": bounded(now), "then": bounded(then) });
+            }
             write_json(output, &value)
         }
         PlanFormat::Csv => {
@@ -81,7 +90,12 @@ pub fn what_if(arguments: &SelectArguments, graphs: &Graphs) -> Result<Outcome, 
                 |plan: &Plan| Worth { welfare: plan.welfare, upper_bound: plan.upper_bound };
             let searched = decider.seeks_the_largest_welfare();
             let text = effects_text(participants, &effects, worth(&now), worth(&then), searched);
-            output.write_all(text.as_bytes())
+            output.write_all(text.as_bytes())?;
+            if let (Some(now), Some(then)) = (now.diminishing, then.diminishing) {
+                writeln!(output, "Value by diminishing returns now {now}.")?;
+                writeln!(output, "Value by diminishing returns then {then}.")?;
+            }
+            Ok(())
         }
     })?;
     Ok(Outcome::Done)

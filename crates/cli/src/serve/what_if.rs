@@ -25,7 +25,7 @@ use fedcompetitors_report::{
     html::{Changed, Page, WhatIf, what_if_page},
     number, refusal_text,
 };
-use fedcompetitors_select::{Effort, Greedy, Objective, Plan, Policy, Setting};
+use fedcompetitors_select::{Effort, Greedy, Objective, ObjectiveKind, Plan, Policy, Setting};
 
 use super::{
     Server,
@@ -56,7 +56,7 @@ const MOST_REASONS: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 struct Question {
     policy: Choice<dyn Policy>,
-    objective: Choice<Objective>,
+    objective: Choice<ObjectiveKind>,
     newcomers: Vec<String>,
     absent: BTreeSet<usize>,
     compete: BTreeSet<(usize, usize)>,
@@ -70,7 +70,7 @@ impl Default for Question {
     fn default() -> Self {
         Self {
             policy: Choice(&Greedy),
-            objective: Choice(&Objective::Welfare),
+            objective: Choice(&ObjectiveKind::Welfare),
             newcomers: Vec::new(),
             absent: BTreeSet::new(),
             compete: BTreeSet::new(),
@@ -106,6 +106,9 @@ impl Question {
         if let Some(name) = all("objective").next_back() {
             question.objective =
                 name.parse().map_err(|_| "The address names an unknown objective.".to_owned())?;
+            if question.objective.with(None).is_err() {
+                return Err("This page has no sample counts; `fedcompetitors select` takes them with `--samples`.".into());
+            }
         }
         question.newcomers = all("new").map(str::to_owned).collect();
         let count = count + question.newcomers.len();
@@ -345,10 +348,12 @@ fn answer<'a>(page: &'a Page, question: &Question) -> Result<WhatIf<'a>, GraphEr
     for &(a, b) in &question.apart {
         competing_then = competing_then.reconciled(a, b);
     }
+    // Objectives that need more are refused with the address.
+    let objective = question.objective.with(None).unwrap_or(Objective::Welfare);
     let plan = |setting: &Setting<'_>| {
         let deadline = Instant::now().checked_add(Duration::from_secs_f64(SECONDS));
-        let effort = Effort { deadline, stop: None, gap: 0.0, seed: 1 };
-        question.policy.plan(setting, *question.objective, effort)
+        let effort = Effort { deadline, ..Effort::default() };
+        question.policy.plan(setting, objective, effort)
     };
     let now = plan(&Setting::new(&competing, &benefit));
     let then = plan(&Setting::new(&competing_then, &benefit_then).without(&absent));
@@ -375,8 +380,8 @@ fn answer<'a>(page: &'a Page, question: &Question) -> Result<WhatIf<'a>, GraphEr
         refused,
         then: shown,
         ask: format!("{}&why=", without_why.address()),
-        policies: choices(question.policy),
-        objectives: choices(question.objective),
+        policies: choices(question.policy, |_| true),
+        objectives: choices(question.objective, |objective| objective.with(None).is_ok()),
         changes: question.changes(&participants),
         fields: question.fields(),
         pair: question.pair,
@@ -388,9 +393,13 @@ fn answer<'a>(page: &'a Page, question: &Question) -> Result<WhatIf<'a>, GraphEr
     })
 }
 
-/// All entries, and which one is chosen.
-fn choices<T: Registry + ?Sized>(chosen: Choice<T>) -> Vec<(String, bool)> {
-    Choice::<T>::all().map(|entry| (entry.to_string(), entry == chosen)).collect()
+/// All entries that are offered, and which one is chosen.
+fn choices<T: Registry + ?Sized>(
+    chosen: Choice<T>,
+    offered: impl Fn(&T) -> bool,
+) -> Vec<(String, bool)> {
+    let offered = Choice::<T>::all().filter(|entry| offered(entry));
+    offered.map(|entry| (entry.to_string(), entry == chosen)).collect()
 }
 
 /// The participants and graphs as they would be. Nothing else of the run is part of an answer.

@@ -146,6 +146,90 @@ fn an_objective_is_for_the_optimal_policy() {
     insta::assert_snapshot!(format!("{header}\n{last}"));
 }
 
+/// Three clinics and two large hospitals, benefits in samples.
+fn clinics(desk: &Desk) {
+    desk.write("competing.csv", "a,b\nNorth,Hill\nSouth,Lake\n");
+    desk.write(
+        "benefit.csv",
+        "from,to,benefit\nNorth,South,900\nSouth,North,700\nSouth,Hill,200\nNorth,Lake,150\n\
+         Hill,Lake,40\nLake,Hill,30\nDale,South,20\nSouth,Dale,120\nDale,Hill,60\nHill,Dale,25\n",
+    );
+    desk.write(
+        "samples.csv",
+        "participant,samples\nNorth,4000\nSouth,5000\nHill,50\nLake,80\nDale,60\n",
+    );
+}
+
+#[test]
+fn diminishing_returns_need_sample_counts_and_give_a_value_with_a_bound() {
+    let desk = Desk::new();
+    clinics(&desk);
+    let run = |command: &str, more: &[&str]| {
+        let files = [command, "--competing", "competing.csv", "--benefit", "benefit.csv"];
+        desk.run(&[&files[..], more].concat())
+    };
+    let aim = ["--objective", "diminishing", "--samples", "samples.csv"];
+    let best = [&["--policy", "optimal"], &aim[..]].concat();
+    insta::assert_snapshot!(seen(&run("select", &best)));
+    let written =
+        [&best[..], &["--out", "plan.json", "--no-refusals", "--format", "json"]].concat();
+    insta::assert_snapshot!(seen(&run("select", &written)));
+    assert_eq!(
+        desk.run(&["verify", "--competing", "competing.csv", "--plan", "plan.json"]).status.code(),
+        Some(0)
+    );
+    insta::assert_snapshot!(seen(&run(
+        "select",
+        &[&best[..], &["--if-independent", "North", "Hill"]].concat()
+    )));
+    let json = ["--if-independent", "North", "Hill", "--format", "json"];
+    insta::assert_snapshot!(seen(&run("select", &[&best[..], &json].concat())));
+    insta::assert_snapshot!(seen(&run("price", &aim)));
+    insta::assert_snapshot!(seen(&run("price", &[&aim[..], &["--format", "json"]].concat())));
+    insta::assert_snapshot!(seen(&run("replan", &[&best[..], &["--plan", "plan.json"]].concat())));
+    // Seconds differ.
+    let compared = text(&run("compare", &aim).stdout);
+    let rows: Vec<String> = compared
+        .lines()
+        .map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" "))
+        .take(7)
+        .chain(compared.lines().last().map(str::to_owned))
+        .collect();
+    insta::assert_snapshot!(rows.join("\n"));
+    let refused = [
+        run("select", &best[..4]),
+        run("compare", &aim[..2]),
+        run("select", &aim),
+        run("select", &["--policy", "optimal", "--samples", "samples.csv"]),
+        run("price", &["--objective", "max-min"]),
+        run("select", &[&best[..5], &["no-such-file.csv"]].concat()),
+        run("select", &[&best[..5], &["benefit.csv"]].concat()),
+        run("select", &[&best[..], &["--out", "samples.csv"]].concat()),
+    ];
+    insta::assert_snapshot!(refused.iter().map(seen).collect::<Vec<_>>().join("\n"));
+    desk.write("samples.csv", "participant,samples\nNorth,4000\nSouth,5000\nHill,many\n");
+    insta::assert_snapshot!(seen(&run("select", &best)));
+}
+
+/// The same bytes with any number of threads.
+#[test]
+fn diminishing_returns_are_the_same_with_any_number_of_threads() {
+    let desk = Desk::new();
+    clinics(&desk);
+    let plans = ["1", "2", "5"].map(|threads| {
+        assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors")
+            .current_dir(desk.0.path())
+            .env("RAYON_NUM_THREADS", threads)
+            .args(["select", "--competing", "competing.csv", "--benefit", "benefit.csv"])
+            .args(["--policy", "optimal", "--objective", "diminishing", "--samples", "samples.csv"])
+            .args(["--format", "json"])
+            .output()
+            .expect("it runs")
+            .stdout
+    });
+    assert!(!plans[0].is_empty() && plans[0] == plans[1] && plans[1] == plans[2]);
+}
+
 /// Told to stop, a search gives the best plan so far, with its bound.
 #[cfg(unix)]
 #[test]

@@ -7,7 +7,7 @@ use fedcompetitors_federate::{
 };
 use fedcompetitors_graphs::{Choice, Entry, Registry};
 use fedcompetitors_learn::{Metric, ModelKind};
-use fedcompetitors_select::{Objective, Policy};
+use fedcompetitors_select::{ObjectiveKind, Policy};
 use serde::Serialize;
 
 use super::{SHORT_NAMES, TaskKind, written};
@@ -66,7 +66,7 @@ pub fn listings() -> Vec<Listing> {
         listing(
             "objective",
             "`objective` in `[selection]`, for the policy `optimal`",
-            plain(|kind: Choice<Objective>| help(kind)),
+            plain(|kind: Choice<ObjectiveKind>| help(kind)),
         ),
         listing("trainer", "`trainer` in `[training]`", configurable::<dyn Trainer>("training")),
         listing("method", "`compare`", methods()),

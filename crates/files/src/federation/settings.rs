@@ -9,7 +9,7 @@ use fedcompetitors_federate::{
 };
 use fedcompetitors_graphs::{Choice, Registry};
 use fedcompetitors_learn::{Layers, LinearKind, Metric, MlpKind, ModelKind, TaskKind};
-use fedcompetitors_select::{Objective, Optimal, Policy};
+use fedcompetitors_select::{ObjectiveKind, Optimal, Policy};
 use serde::{Deserialize, Serialize};
 
 use super::{components, methods::Method};
@@ -266,12 +266,12 @@ pub struct Selection {
     /// Who decides who may learn from whom.
     pub policy: Choice<dyn Policy>,
     /// What the policy `optimal` makes large.
-    pub objective: Choice<Objective>,
+    pub objective: Choice<ObjectiveKind>,
 }
 
 impl Default for Selection {
     fn default() -> Self {
-        Self { policy: Choice(&Optimal), objective: Choice(&Objective::Welfare) }
+        Self { policy: Choice(&Optimal), objective: Choice(&ObjectiveKind::Welfare) }
     }
 }
 

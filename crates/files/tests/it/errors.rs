@@ -4,7 +4,7 @@ use std::{fmt::Write, fs, path::Path};
 
 use fedcompetitors_files::{
     FileError, parse_catalogue, parse_certificate, parse_graphs, parse_participants, parse_plan,
-    read_graphs,
+    parse_samples, read_graphs,
 };
 use fedcompetitors_graphs::Participants;
 
@@ -31,6 +31,11 @@ fn competing(text: &str) -> Option<FileError> {
 
 fn list(text: &[u8]) -> Option<FileError> {
     parse_participants(Path::new("participants.txt"), text).err()
+}
+
+fn samples(text: &str) -> Option<FileError> {
+    let participants = Participants::new(["City", "North"]).expect("valid");
+    parse_samples(Path::new("samples.csv"), text.as_bytes(), &participants).err()
 }
 
 /// An `.npy` file with this header and these entries.
@@ -144,6 +149,15 @@ fn every_message_and_hint() {
                     .as_bytes(),
             ),
         ),
+        // Samples.
+        ("samples with another header", samples("name,rows\nCity,120\nNorth,80\n")),
+        ("a word for a sample count", samples("participant,samples\nCity,many\nNorth,80\n")),
+        ("no samples", samples("participant,samples\nCity,0\nNorth,80\n")),
+        ("fewer than no samples", samples("participant,samples\nCity,120\nNorth,-80\n")),
+        ("endless samples", samples("participant,samples\nCity,120\nNorth,inf\n")),
+        ("samples of a stranger", samples("participant,samples\nCity,120\nNorht,80\n")),
+        ("samples twice", samples("participant,samples\nCity,120\nNorth,80\nCity,90\n")),
+        ("samples that are missing", samples("participant,samples\nCity,120\n")),
         // Matrices.
         ("a matrix cut short", graphs(none, &two_by_two([0.0; 4])[..90])),
         ("a matrix that goes on", graphs(none, &[two_by_two([0.0; 4]), vec![0]].concat())),

@@ -16,7 +16,7 @@ impl Policy for Alone {
         false
     }
 
-    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+    fn plan(&self, setting: &Setting<'_>, _: Objective<'_>, _: Effort<'_>) -> Plan {
         let usage = UsageGraph::builder(setting.participants()).build();
         Plan::new(self.name(), setting, usage)
     }

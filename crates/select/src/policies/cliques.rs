@@ -25,10 +25,10 @@ impl Policy for Cliques {
         false
     }
 
-    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+    fn plan(&self, setting: &Setting<'_>, _: Objective<'_>, _: Effort<'_>) -> Plan {
         let cover = cliques(&setting.hostile());
         let usage = inside(setting, &cover.cliques, |_, _| true);
-        Plan { note: Some(cover.note()), ..Plan::new(self.name(), setting, usage) }
+        Plan { note: Some(cover.note().into()), ..Plan::new(self.name(), setting, usage) }
     }
 }
 

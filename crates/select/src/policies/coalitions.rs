@@ -12,13 +12,13 @@ pub struct Coalitions;
 entry!(Coalitions, "coalitions", "The collaboration equilibrium inside the groups of `cliques`.");
 
 impl Policy for Coalitions {
-    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+    fn plan(&self, setting: &Setting<'_>, _: Objective<'_>, _: Effort<'_>) -> Plan {
         let benefit = setting.benefit;
         let cover = cliques(&setting.hostile());
         let groups = cover.cliques.iter().flat_map(|clique| coalitions(benefit, clique));
         let groups: Vec<_> = groups.collect();
         let usage = inside(setting, &groups, |from, to| benefit.benefit(from, to) > 0.0);
-        Plan { note: Some(cover.note()), ..Plan::new(self.name(), setting, usage) }
+        Plan { note: Some(cover.note().into()), ..Plan::new(self.name(), setting, usage) }
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Egoists;
 entry!(Egoists, "egoists", "Coalitions without competitors or free riders.");
 
 impl Policy for Egoists {
-    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+    fn plan(&self, setting: &Setting<'_>, _: Objective<'_>, _: Effort<'_>) -> Plan {
         let benefit = setting.benefit;
         let groups = egoists(&setting.hostile(), benefit);
         let usage = inside(setting, &groups, |from, to| benefit.benefit(from, to) > 0.0);

@@ -53,7 +53,7 @@ entry!(
 );
 
 impl Policy for Greedy {
-    fn plan(&self, setting: &Setting<'_>, _: Objective, _: Effort<'_>) -> Plan {
+    fn plan(&self, setting: &Setting<'_>, _: Objective<'_>, _: Effort<'_>) -> Plan {
         greedy(*setting)
     }
 }

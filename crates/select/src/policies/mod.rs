@@ -19,7 +19,9 @@ pub use cliques::{CliqueCover, Cliques, cliques};
 pub use coalitions::{Coalitions, coalitions};
 pub use egoists::{Egoists, egoists};
 pub use greedy::{Greedy, greedy, greedy_usage};
-pub use optimal::{Effort, Objective, Optimal, fairest, local_search, optimal};
+pub use optimal::{
+    Effort, Objective, ObjectiveKind, Optimal, diminishing, fairest, local_search, optimal,
+};
 
 impl Registry for dyn Policy {
     const KIND: &'static str = "policy";
@@ -44,7 +46,7 @@ pub trait Policy: Entry + Debug + Send + Sync {
     }
 
     /// Makes a plan.
-    fn plan(&self, setting: &Setting<'_>, objective: Objective, effort: Effort<'_>) -> Plan;
+    fn plan(&self, setting: &Setting<'_>, objective: Objective<'_>, effort: Effort<'_>) -> Plan;
 }
 
 /// The wanted edges inside groups. Groups of [`Setting::hostile`] may share everything;

@@ -9,38 +9,47 @@
 use std::cmp::Ordering;
 
 use super::{
-    Effort, Objective,
+    effort::Clock,
     problem::Problem,
     search::{Found, Improver},
 };
 use crate::closure::Closure;
 
 /// How often a plan is disturbed and filled up again; where every plan cannot be tried,
-/// this goes on until the deadline, if there is one.
+/// this goes on until the limit, if there is one.
 const TIMES: usize = 3000;
 
 /// Contested edges up to which trying every plan is begun: beyond, it never ends.
 const MOST_EDGES: usize = 400;
 
-/// Steps after which trying every plan gives up where there is no deadline.
+/// Steps after which trying every plan gives up where there is no limit.
 const MOST_STEPS: usize = 300_000;
+
+/// What is fair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fairness {
+    /// Whoever gets least gets as much as can be; then the next, and so on.
+    MaxMin,
+    /// As many as can be get something, and the product of what they get is largest.
+    Proportional,
+}
 
 /// The fairest plan, and whether that is proven.
 pub fn fairest<'a>(
     problem: &'a Problem<'a>,
-    objective: Objective,
-    effort: Effort<'a>,
+    fairness: Fairness,
+    clock: &'a Clock<'a>,
     start: Found,
 ) -> (Found, bool) {
-    let aim = Aim::new(problem, objective);
-    let mut improver = Improver::new(problem, effort);
+    let aim = Aim::new(problem, fairness);
+    let mut improver = Improver::new(problem, clock);
     let filled = fill_fairly(problem, &aim, &improver, &[]);
     let mut best = if aim.compare(&start, &filled).is_gt() { start } else { filled };
     let mut current = best.clone();
     let can_try_all = problem.contested <= MOST_EDGES;
-    let times = if can_try_all || effort.deadline.is_none() { TIMES } else { usize::MAX };
+    let times = if can_try_all || !clock.is_limited() { TIMES } else { usize::MAX };
     for time in 0..times {
-        if problem.contested == 0 || effort.is_over() {
+        if problem.contested == 0 || clock.is_over() {
             break;
         }
         let mut first = Vec::new();
@@ -59,10 +68,10 @@ pub fn fairest<'a>(
             current = best.clone();
         }
     }
-    if !can_try_all || effort.is_over() {
+    if !can_try_all || clock.is_over() {
         return (best, false);
     }
-    let mut every = EveryPlan::new(problem, &aim, &improver, effort, best);
+    let mut every = EveryPlan::new(problem, &aim, &improver, clock, best);
     let open = Open { at: 0, closure: Closure::new(&problem.setting), used: Vec::new() };
     every.go_on(&open);
     (every.best, !every.gave_up)
@@ -71,17 +80,17 @@ pub fn fairest<'a>(
 /// What is aimed at.
 struct Aim<'a> {
     problem: &'a Problem<'a>,
-    objective: Objective,
+    fairness: Fairness,
     /// Those who could get anything.
     hopeful: Vec<usize>,
 }
 
 impl<'a> Aim<'a> {
-    fn new(problem: &'a Problem<'a>, objective: Objective) -> Self {
+    fn new(problem: &'a Problem<'a>, fairness: Fairness) -> Self {
         let mut hopeful: Vec<usize> = problem.edges.iter().map(|edge| edge.to).collect();
         hopeful.sort_unstable();
         hopeful.dedup();
-        Self { problem, objective, hopeful }
+        Self { problem, fairness, hopeful }
     }
 
     /// What everybody gets by a plan.
@@ -117,9 +126,8 @@ impl<'a> Aim<'a> {
             self.hopeful.iter().map(|&to| received[to]).collect()
         };
         let (mut a_gets, mut b_gets) = (of(a), of(b));
-        match self.objective {
-            Objective::Welfare => Ordering::Equal,
-            Objective::MaxMin => {
+        match self.fairness {
+            Fairness::MaxMin => {
                 // The poorest decides, then the next poorest, and so on.
                 a_gets.sort_by(f64::total_cmp);
                 b_gets.sort_by(f64::total_cmp);
@@ -129,7 +137,7 @@ impl<'a> Aim<'a> {
                     .find(|order| order.is_ne())
                     .unwrap_or(Ordering::Equal)
             }
-            Objective::Proportional => {
+            Fairness::Proportional => {
                 let value = |gets: &[f64]| {
                     let something = gets.iter().filter(|&&gets| gets > 0.0);
                     (something.clone().count(), something.map(|gets| gets.ln()).sum::<f64>())
@@ -159,6 +167,7 @@ fn fill_fairly(
     improver: &Improver<'_>,
     first: &[usize],
 ) -> Found {
+    improver.spend();
     let mut closure = Closure::new(&problem.setting);
     let mut used = vec![false; problem.contested];
     for &at in first {
@@ -207,7 +216,7 @@ struct EveryPlan<'a> {
     problem: &'a Problem<'a>,
     aim: &'a Aim<'a>,
     improver: &'a Improver<'a>,
-    effort: Effort<'a>,
+    clock: &'a Clock<'a>,
     order: Vec<usize>,
     best: Found,
     steps: usize,
@@ -226,19 +235,20 @@ impl<'a> EveryPlan<'a> {
         problem: &'a Problem<'a>,
         aim: &'a Aim<'a>,
         improver: &'a Improver<'a>,
-        effort: Effort<'a>,
+        clock: &'a Clock<'a>,
         best: Found,
     ) -> Self {
         let mut order: Vec<usize> = (0..problem.contested).collect();
         let value = |at: usize| problem.edges[at].value;
         order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
-        Self { problem, aim, improver, effort, order, best, steps: 0, gave_up: false }
+        Self { problem, aim, improver, clock, order, best, steps: 0, gave_up: false }
     }
 
     fn go_on(&mut self, open: &Open) {
         self.steps += 1;
-        let too_many = self.effort.deadline.is_none() && self.steps > MOST_STEPS;
-        if too_many || self.steps.is_multiple_of(64) && self.effort.is_over() {
+        let too_many = !self.clock.is_limited() && self.steps > MOST_STEPS;
+        self.clock.spend(8 * self.problem.contested);
+        if too_many || self.steps.is_multiple_of(64) && self.clock.is_over() {
             self.gave_up = true;
         }
         if self.gave_up {
@@ -274,12 +284,11 @@ impl<'a> EveryPlan<'a> {
 }
 
 /// What there is to say about such a plan.
-pub fn note(objective: Objective, proven: bool) -> &'static str {
-    match (objective, proven) {
-        (Objective::Welfare, _) => "the largest sum",
-        (Objective::MaxMin, true) => "max-min fair (proven)",
-        (Objective::MaxMin, false) => "max-min fair as far as was found (not proven)",
-        (Objective::Proportional, true) => "proportionally fair (proven)",
-        (Objective::Proportional, false) => "proportionally fair as far as was found (not proven)",
+pub fn note(fairness: Fairness, proven: bool) -> &'static str {
+    match (fairness, proven) {
+        (Fairness::MaxMin, true) => "max-min fair (proven)",
+        (Fairness::MaxMin, false) => "max-min fair as far as was found (not proven)",
+        (Fairness::Proportional, true) => "proportionally fair (proven)",
+        (Fairness::Proportional, false) => "proportionally fair as far as was found (not proven)",
     }
 }

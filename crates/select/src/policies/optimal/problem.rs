@@ -5,16 +5,24 @@ use fedcompetitors_graphs::{
     bits::{BitMatrix, intersects, ones, union},
 };
 
-use crate::Setting;
+use crate::{SampleCounts, Setting};
 
 /// An edge that could be used.
 #[derive(Debug, Clone, Copy)]
 pub struct Edge {
     pub from: usize,
     pub to: usize,
-    /// In units of the most valuable contested edge, so that tolerances mean the same
-    /// whatever the benefits are measured in.
+    /// A part of the most valuable contested edge, or, with diminishing returns, of what the
+    /// receiver has anyway: tolerances mean the same whatever the benefits are measured in.
     pub value: f64,
+}
+
+/// What it is worth to a participant to receive contested edges of some values.
+pub enum Returns {
+    /// The sum of the values.
+    Constant,
+    /// `factor · sum / (1 + sum)`, with the factor of the participant.
+    Diminishing(Vec<f64>),
 }
 
 /// What there is to decide.
@@ -25,7 +33,10 @@ pub struct Problem<'a> {
     pub edges: Vec<Edge>,
     /// How many edges lie on such a way; the others are in every best plan.
     pub contested: usize,
-    /// The benefit that a value of 1 stands for.
+    /// What a participant has of the values that it receives.
+    pub returns: Returns,
+    /// What a worth of 1 stands for: a benefit, or, with diminishing returns, a difference of
+    /// inverse sample counts.
     pub unit: f64,
     /// The contested edges out of each participant.
     pub leaving: Vec<Vec<u32>>,
@@ -66,6 +77,7 @@ impl<'a> Problem<'a> {
             setting,
             edges,
             contested,
+            returns: Returns::Constant,
             unit,
             leaving,
             rivals,
@@ -73,12 +85,75 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The sum of all contested values: what no plan can exceed.
+    /// The same decisions with diminishing returns: `1/n − 1/(n + s)` is `1/n · r/(1 + r)`,
+    /// where `r` is `s` as a part of `n`. Uncontested edges are always received, so they count
+    /// to `n`.
+    pub fn diminishing(setting: Setting<'a>, samples: &SampleCounts) -> Self {
+        let mut problem = Self::new(setting);
+        let mut own: Vec<f64> = samples.counts().to_vec();
+        let (contested, free) = problem.edges.split_at_mut(problem.contested);
+        for edge in free {
+            own[edge.to] += setting.benefit.benefit(edge.from, edge.to);
+        }
+        let mut most = vec![0.0; own.len()];
+        for edge in contested {
+            edge.value = setting.benefit.benefit(edge.from, edge.to) / own[edge.to];
+            most[edge.to] += edge.value;
+        }
+        // Relative to the smallest count and to the largest worth: neither overflows.
+        let receives = |to: &usize| most[*to] > 0.0;
+        let least = (0..own.len()).filter(receives).map(|to| own[to]).fold(f64::INFINITY, f64::min);
+        let parts: Vec<f64> = own.iter().map(|own| least / own).collect();
+        let worths =
+            (0..own.len()).filter(receives).map(|to| parts[to] * most[to] / (1.0 + most[to]));
+        let largest = worths.fold(0.0, f64::max);
+        let factors = parts.iter().map(|part| if largest > 0.0 { part / largest } else { 0.0 });
+        problem.unit = if largest > 0.0 { largest / least } else { 1.0 };
+        problem.returns = Returns::Diminishing(factors.collect());
+        problem
+    }
+
+    /// What it is worth to receive contested edges of this sum of values.
+    pub fn worth(&self, to: usize, sum: f64) -> f64 {
+        match &self.returns {
+            Returns::Constant => sum,
+            Returns::Diminishing(factors) => factors[to] * sum / (1.0 + sum),
+        }
+    }
+
+    /// What a little more is worth to whoever receives this sum of values.
+    pub fn slope(&self, to: usize, sum: f64) -> f64 {
+        match &self.returns {
+            Returns::Constant => 1.0,
+            Returns::Diminishing(factors) => factors[to] / (1.0 + sum) / (1.0 + sum),
+        }
+    }
+
+    /// The worth of these contested edges.
+    pub fn value(&self, used: impl Iterator<Item = bool>) -> f64 {
+        let used = self.edges[..self.contested].iter().zip(used).filter(|(_, used)| *used);
+        match &self.returns {
+            Returns::Constant => {
+                used.map(|(edge, _)| edge.value).fold(0.0, |sum, value| sum + value)
+            }
+            Returns::Diminishing(factors) => {
+                let mut sums = vec![0.0; factors.len()];
+                used.for_each(|(edge, _)| sums[edge.to] += edge.value);
+                let worths = sums.iter().enumerate().map(|(to, &sum)| self.worth(to, sum));
+                worths.fold(0.0, |total, worth| total + worth)
+            }
+        }
+    }
+
+    /// The worth of all contested edges: what no plan can exceed.
     pub fn total(&self) -> f64 {
-        self.edges[..self.contested]
-            .iter()
-            .map(|edge| edge.value)
-            .fold(0.0, |sum, value| sum + value)
+        self.value(std::iter::repeat(true))
+    }
+
+    /// The contested edge between two participants, if there is one.
+    pub fn contested_edge(&self, from: usize, to: usize) -> Option<usize> {
+        let contested = &self.edges[..self.contested];
+        contested.binary_search_by_key(&(to, from), |edge| (edge.to, edge.from)).ok()
     }
 }
 

@@ -1,5 +1,6 @@
-//! The largest packing of columns: maximise Σ f subject to A f ≤ w, f ≥ 0, where each
-//! column of A is a set of rows and columns are added on the way.
+//! The largest packing of columns: maximise Σ c f subject to A f ≤ w, f ≥ 0, where columns
+//! are added on the way. Most columns of A are sets of rows and bring 1; others have weights
+//! and bring what they bring.
 //!
 //! Revised primal simplex with an explicit inverse. Every state on the way is a packing
 //! that can be carried out, so its value is a bound that holds whenever one stops; that,
@@ -25,7 +26,18 @@ pub struct Packing {
 
 struct Column {
     rows: Vec<u32>,
+    /// The weight of each row; all 1 where there are none.
+    weights: Vec<f64>,
+    /// What a unit of it brings.
+    gain: f64,
     basic: bool,
+}
+
+impl Column {
+    fn entries(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let weights = self.weights.iter().copied().chain(std::iter::repeat(1.0));
+        self.rows.iter().copied().zip(weights)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,17 +84,32 @@ impl Packing {
         &self.price
     }
 
-    /// The rows of the columns that are packed.
-    pub fn packed(&self) -> impl Iterator<Item = &[u32]> {
-        self.basis.iter().filter_map(|basic| match basic {
-            Basic::Column(column) => Some(&self.columns[*column as usize].rows[..]),
+    /// The columns that are packed, by number in the order in which they were offered: their
+    /// rows, and how much of them there is.
+    pub fn packed(&self) -> impl Iterator<Item = (usize, &[u32], f64)> {
+        self.basis.iter().zip(&self.level).filter_map(|(basic, &level)| match basic {
+            Basic::Column(column) => {
+                let column = *column as usize;
+                Some((column, &self.columns[column].rows[..], level.max(0.0)))
+            }
             Basic::Slack(_) => None,
         })
     }
 
-    /// Offers a column for packing.
+    /// Offers a set of rows for packing, which brings 1.
     pub fn offer(&mut self, rows: Vec<u32>) {
-        self.columns.push(Column { rows, basic: false });
+        self.columns.push(Column { rows, weights: Vec::new(), gain: 1.0, basic: false });
+    }
+
+    /// Offers a column with weights, which brings `gain`.
+    pub fn offer_weighted(&mut self, entries: impl Iterator<Item = (u32, f64)>, gain: f64) {
+        let (rows, weights) = entries.unzip();
+        self.columns.push(Column { rows, weights, gain, basic: false });
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.capacity.len()
     }
 
     /// Packs the offered columns as well as they can be; `false` if `stop` said to stop
@@ -110,7 +137,7 @@ impl Packing {
             }
         }
         for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.basic) {
-            let gain = 1.0 - self.cost(&column.rows);
+            let gain = column.gain - self.cost(column);
             if gain > best.0 {
                 best = (gain, Some(Basic::Column(at as u32)));
             }
@@ -118,28 +145,35 @@ impl Packing {
         best.1
     }
 
-    fn cost(&self, rows: &[u32]) -> f64 {
-        rows.iter().map(|&row| self.price[row as usize]).sum()
+    fn cost(&self, column: &Column) -> f64 {
+        if column.weights.is_empty() {
+            return column.rows.iter().map(|&row| self.price[row as usize]).sum();
+        }
+        column.entries().map(|(row, weight)| weight * self.price[row as usize]).sum()
     }
 
     /// Brings a column or slack into the basis; `false` if rounding left nothing to gain.
     fn enter(&mut self, entering: Basic) -> bool {
         let count = self.capacity.len();
-        let (rows, gain) = match entering {
-            Basic::Slack(row) => (vec![row], -self.price[row as usize]),
-            Basic::Column(column) => {
-                let rows = self.columns[column as usize].rows.clone();
-                let gain = 1.0 - self.cost(&rows);
-                (rows, gain)
+        self.direction.fill(0.0);
+        let (inverse, direction) = (&self.inverse, &mut self.direction);
+        let mut add = |row: u32, weight: f64| {
+            let column = &inverse[row as usize * count..][..count];
+            for (sum, value) in direction.iter_mut().zip(column) {
+                *sum += weight * value;
             }
         };
-        self.direction.fill(0.0);
-        for &row in &rows {
-            let column = &self.inverse[row as usize * count..][..count];
-            for (sum, value) in self.direction.iter_mut().zip(column) {
-                *sum += value;
+        let gain = match entering {
+            Basic::Slack(row) => {
+                add(row, 1.0);
+                -self.price[row as usize]
             }
-        }
+            Basic::Column(column) => {
+                let column = &self.columns[column as usize];
+                column.entries().for_each(|(row, weight)| add(row, weight));
+                column.gain - self.cost(column)
+            }
+        };
         // The first level to fall to zero leaves; of equals the one with the largest
         // change, for the sake of rounding.
         let mut leaving: Option<(usize, f64)> = None;
