@@ -99,6 +99,7 @@ pub fn data(bytes: &[u8]) {
         missing: vec![String::new(), "?".into()],
         missing_in: BTreeMap::new(),
         incomplete: Incomplete::Fill,
+        named: Vec::new(),
     };
     drop(parse_survey(Path::new(HERE), bytes));
     // A file with a known header is more often valid.

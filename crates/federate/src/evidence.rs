@@ -24,7 +24,7 @@ use crate::{
     exchange::{Exchange, Offer, Parcel},
 };
 
-/// Rows that are not 0 in a column, below which it is left out of a summary.
+/// Rows that must differ from the others in a column for it to be in a summary.
 pub const FEWEST: usize = 5;
 
 /// The participant's own fit.
@@ -44,7 +44,7 @@ pub fn own_rows(federation: &Federation<'_>, participant: usize) -> usize {
 }
 
 /// All participants that are present send summaries of their own rows; those that are no summaries are
-/// refused by name. Columns in which fewer than `fewest` rows are not 0 are left out.
+/// refused by name. Columns in which fewer than `fewest` rows differ from the others are left out.
 ///
 /// # Errors
 /// If a model is not linear.

@@ -1,5 +1,6 @@
 //! Participants' data files, read by the rules of their federation.
 
+mod impression;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -24,8 +25,9 @@ use source::{check_names, check_width, text};
 pub(crate) use number::number;
 pub(crate) use source::{DataRecords, Origin, column_names};
 
+pub use impression::Impression;
 pub use problem::DataProblem;
-pub use survey::{ColumnSurvey, Survey, parse_survey, survey};
+pub use survey::{ColumnSurvey, Survey, count_values, parse_survey, survey};
 
 /// How the files of a federation are to be read.
 ///
@@ -43,7 +45,9 @@ pub struct DataRules {
     pub meaning: TargetMeaning,
     /// Columns that are not used.
     pub ignore: Vec<String>,
-    /// If given, exactly these columns, in this order, are the features.
+    /// If given, exactly these columns, in this order, are the features. Otherwise they are all that
+    /// are left, in the order of `header` or, without that, of their names: the order of the columns in one
+    /// participant's file changes nothing.
     pub use_only: Option<Vec<String>>,
     /// Categorical columns with their declared categories; all others are numbers.
     pub categories: BTreeMap<String, Vec<String>>,
@@ -55,6 +59,8 @@ pub struct DataRules {
     pub missing_in: BTreeMap<String, Vec<String>>,
     /// What becomes of rows with missing features.
     pub incomplete: Incomplete,
+    /// Further columns that a file must have, each with the place that names it.
+    pub named: Vec<(String, &'static str)>,
 }
 
 /// What the texts of the target mean.
@@ -182,12 +188,17 @@ impl<'r> Reading<'r> {
         for column in rules.missing_in.keys() {
             find(column, "in `missing-in`")?;
         }
-        let features: Vec<usize> = match &rules.use_only {
-            Some(columns) => columns
-                .iter()
-                .map(|column| find(column, "in `features`"))
-                .collect::<Result<_, _>>()?,
-            None => (0..header.len()).filter(|at| !unused.contains(at)).collect(),
+        for (column, named) in &rules.named {
+            find(column, named)?;
+        }
+        let features: Vec<usize> = if let Some(columns) = &rules.use_only {
+            columns.iter().map(|column| find(column, "in `features`")).collect::<Result<_, _>>()?
+        } else {
+            let mut all: Vec<usize> = (0..header.len()).filter(|at| !unused.contains(at)).collect();
+            if rules.header.is_none() {
+                all.sort_by_key(|&at| &header[at]);
+            }
+            all
         };
         if features.contains(&target) {
             return Err(DataProblem::TargetIsFeature { column: rules.target.clone() });
@@ -212,7 +223,7 @@ impl<'r> Reading<'r> {
         check_width(record, self.header.len())?;
         let value = |at: usize| text(record, at, &self.header[at]);
         if let Some((column, wanted)) = self.only
-            && value(column)? != wanted
+            && plain(value(column)?) != plain(wanted)
         {
             return Ok(());
         }

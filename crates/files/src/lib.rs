@@ -40,8 +40,8 @@ pub use catalogue::{
 pub use certificate::{parse_certificate, read_certificate, write_certificate};
 pub use cifar10::{CIFAR10_CLASSES, Cifar10Problem, read_cifar10};
 pub use data::{
-    ColumnSurvey, DataProblem, DataRules, Incomplete, ReadTable, Survey, TargetMeaning,
-    parse_survey, parse_table, read_table, survey,
+    ColumnSurvey, DataProblem, DataRules, Impression, Incomplete, ReadTable, Survey, TargetMeaning,
+    count_values, parse_survey, parse_table, read_table, survey,
 };
 pub use eicu::{Cohort, Eicu, EicuProblem, Hospitals, PAPER_HOSPITALS, read_eicu};
 pub use error::{FileError, NpyProblem, Problem};

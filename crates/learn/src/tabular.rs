@@ -1,6 +1,8 @@
 //! Tables of numbers and categories with gaps, and how they become samples.
 
-use crate::{LearnError, Samples, Targets, data::is_constant};
+use std::borrow::Cow;
+
+use crate::{LearnError, Ranks, Samples, Targets, data::is_constant};
 
 /// A column of a participant's table.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,15 +86,76 @@ impl Scale {
             .collect()
     }
 
-    /// The value less the mean, in deviations. What says nothing becomes 0: a column that
-    /// is constant or empty where the scale comes from, or a value that is missing.
-    fn standardised(&self, value: Option<f32>) -> f32 {
+    /// The scale that changes nothing.
+    pub const UNIT: Self = Self { count: 0, mean: 0.0, deviation: 1.0 };
+
+    /// Whether numbers spread on this scale: its deviation is more than rounding makes of equal numbers.
+    pub fn is_usable(&self) -> bool {
+        !is_constant(self.mean, self.deviation)
+    }
+
+    /// The value less the mean, in deviations, at most `clip` of them. What says nothing becomes 0: a
+    /// column that is constant or empty where the scale comes from, or a value that is missing.
+    fn standardised(&self, value: Option<f64>, clip: f64) -> f32 {
         match value {
-            Some(value) if !is_constant(self.mean, self.deviation) => {
-                ((f64::from(value) - self.mean) / self.deviation) as f32
+            Some(value) if self.is_usable() => {
+                ((value - self.mean) / self.deviation).clamp(-clip, clip) as f32
             }
             _ => 0.0,
         }
+    }
+}
+
+/// How the numbers of a column are transformed before they are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transform {
+    /// Not at all.
+    #[default]
+    None,
+    /// To sign(x) · ln(1 + |x|).
+    Log,
+    /// To the normal scores of their [`Ranks`] among the training rows.
+    Rank,
+}
+
+impl Transform {
+    /// The logarithm that [`Transform::Log`] takes: finite for every finite number, and 0 for 0.
+    pub fn log(value: f64) -> f64 {
+        value.abs().ln_1p().copysign(value)
+    }
+}
+
+/// What features a table becomes, beside the scales.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Encoding {
+    /// Whether every column of numbers is followed by a feature that is 1 where the number is missing.
+    pub indicators: bool,
+    /// The limit for scaled numbers, in deviations on both sides of 0; infinite for none.
+    pub clip: f64,
+}
+
+/// A table whose numbers are transformed by what its training rows say.
+#[derive(Debug, Clone)]
+pub struct Fitted<'a> {
+    table: Cow<'a, Table>,
+    /// For each column of numbers its ranks, where that is its transformation.
+    pub ranks: Vec<Option<Ranks>>,
+    /// The scale of each column of numbers over the training rows, transformed. That of ranks is the
+    /// normal distribution's own: mean 0, deviation 1.
+    pub scales: Vec<Scale>,
+}
+
+impl Fitted<'_> {
+    /// The samples; see [`Table::encode_filled`]. Gaps are filled with the means of the training rows.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn encode(
+        &self,
+        scales: Option<&[Scale]>,
+        encoding: Encoding,
+    ) -> Result<Samples, LearnError> {
+        self.table.encode_filled(Some(&self.scales), scales, encoding)
     }
 }
 
@@ -200,8 +263,55 @@ impl Table {
         })
     }
 
+    /// The names of the columns of numbers, in the order of the columns.
+    pub fn number_names(&self) -> impl Iterator<Item = &str> {
+        let columns = self.names.iter().zip(&self.columns);
+        columns
+            .filter(|(_, column)| matches!(column, Column::Numbers(_)))
+            .map(|(name, _)| &name[..])
+    }
+
+    /// The table with its numbers transformed, one transformation for each column of numbers. Ranks and
+    /// scales come from these rows, those for training, so that nothing is known of the others.
+    ///
+    /// # Panics
+    /// If there is no such row, or not a transformation for each column of numbers.
+    pub fn fitted(&self, transforms: &[Transform], rows: &[u32]) -> Fitted<'_> {
+        assert_eq!(transforms.len(), self.numbers().count(), "one for each column of numbers");
+        let mut table = Cow::Borrowed(self);
+        let mut ranks = vec![None; transforms.len()];
+        if transforms.iter().any(|&transform| transform != Transform::None) {
+            let columns = table.to_mut().columns.iter_mut();
+            let numbers = columns.filter_map(|column| match column {
+                Column::Numbers(values) => Some(values),
+                Column::Categories { .. } => None,
+            });
+            for ((values, transform), ranks) in numbers.zip(transforms).zip(&mut ranks) {
+                let change = |values: &mut Vec<Option<f32>>, to: &dyn Fn(f64) -> f64| {
+                    for value in values.iter_mut().flatten() {
+                        *value = to(f64::from(*value)) as f32;
+                    }
+                };
+                match transform {
+                    Transform::None => {}
+                    Transform::Log => change(values, &Transform::log),
+                    Transform::Rank => {
+                        let training = rows.iter().filter_map(|&row| values[row as usize]);
+                        let ranks = ranks.insert(Ranks::of(training));
+                        change(values, &|value| ranks.score(value));
+                    }
+                }
+            }
+        }
+        let mut scales = table.scales(rows);
+        for (scale, _) in scales.iter_mut().zip(&ranks).filter(|(_, ranks)| ranks.is_some()) {
+            *scale = Scale { count: scale.count, ..Scale::UNIT };
+        }
+        Fitted { table, ranks, scales }
+    }
+
     /// The samples that a model can learn from; see [`Table::encode_filled`], here with the
-    /// means of the scales themselves.
+    /// means of the scales themselves, and without clipping.
     ///
     /// # Errors
     /// As there.
@@ -210,20 +320,20 @@ impl Table {
         scales: Option<&[Scale]>,
         indicators: bool,
     ) -> Result<Samples, LearnError> {
-        self.encode_filled(None, scales, indicators)
+        self.encode_filled(None, scales, Encoding { indicators, clip: f64::INFINITY })
     }
 
     /// The samples that a model can learn from.
     ///
     /// Numbers are standardised by their `scales`, by the same rule as in
-    /// [`Samples::standardised`]; without scales they stay as they are. A missing number
+    /// [`Samples::standardised`], and clipped; without scales they stay as they are. A missing number
     /// becomes the mean that `fill` has for its column, if it has seen any value, then the
-    /// mean of its scale, which is 0 afterwards, and where nothing is known of the column 0. A category is a feature for each declared
-    /// one, 1 where it is that and 0 otherwise; a missing one is 0 in all of them.
+    /// mean of its scale, which is 0 afterwards, and where nothing is known of the column 0. A category is a
+    /// feature for each declared one, 1 where it is that and 0 otherwise; a missing one is 0 in all of them.
     ///
     /// With `indicators` every column of numbers is followed by a feature that is 1 where
     /// the number was missing. It is there even if this participant misses none: all
-    /// participants need the same features.
+    /// participants need the same features, and none may learn from them what another one misses.
     ///
     /// # Errors
     /// If there is not a scale for each column of numbers, if all columns are of no
@@ -232,8 +342,9 @@ impl Table {
         &self,
         fill: Option<&[Scale]>,
         scales: Option<&[Scale]>,
-        indicators: bool,
+        encoding: Encoding,
     ) -> Result<Samples, LearnError> {
+        let Encoding { indicators, clip } = encoding;
         let expected = self.numbers().count();
         for found in [fill, scales].into_iter().flatten().map(<[Scale]>::len) {
             if found != expected {
@@ -253,10 +364,10 @@ impl Table {
                     let scale = scales.as_mut().and_then(Iterator::next);
                     let seen = fill.as_mut().and_then(Iterator::next).filter(|own| own.count > 0);
                     for (row, &value) in rows.zip(values) {
-                        let filled = value.or(seen.map(|own| own.mean as f32));
+                        let filled = value.map(f64::from).or(seen.map(|own| own.mean));
                         row[0] = match scale {
-                            Some(scale) => scale.standardised(filled),
-                            None => filled.unwrap_or(0.0),
+                            Some(scale) => scale.standardised(filled, clip),
+                            None => filled.unwrap_or(0.0) as f32,
                         };
                         if indicators {
                             row[1] = f32::from(u8::from(value.is_none()));

@@ -6,6 +6,7 @@
 //! What a participant may carry is everything that it was ever handed.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -611,6 +612,9 @@ impl Coordinator {
                 features: Vec::new(),
                 scales: None,
                 fills: None,
+                logs: Vec::new(),
+                ranks: BTreeMap::new(),
+                clip: None,
                 classes: Vec::new(),
                 provenance: provenance.iter().map(|&who| name(who)).collect(),
                 learned_from: parts.iter().map(|&(who, part)| (name(who), part)).collect(),

@@ -2,7 +2,7 @@
 //! use it and to know where it comes from.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs,
     path::{Path, PathBuf},
 };
@@ -41,6 +41,16 @@ pub struct ModelFile {
     /// The number that stands for a missing one, in the order of the number columns: the
     /// participant's own mean.
     pub fills: Option<Vec<f64>>,
+    /// The number columns whose logarithms, sign(x) · ln(1 + |x|), are scaled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<String>,
+    /// The number columns that are normal scores of ranks: values in ascending order, each with its
+    /// score. Between them scores are interpolated, beyond them they stay the same.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ranks: BTreeMap<String, Vec<(f64, f64)>>,
+    /// The limit for scaled numbers, in deviations on both sides of 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clip: Option<f64>,
     /// The texts that mean each class; nothing for numbers.
     pub classes: Vec<Vec<String>>,
     /// Whose data it carries.
@@ -74,7 +84,9 @@ impl Described<'_> {
         let name = |who: usize| participants.name(who).to_owned();
         let tensors = self.prepared.model().tensors();
         let settings = self.prepared.settings();
-        let scales = self.learning.scales.as_ref();
+        let inputs = self.learning.inputs.as_ref();
+        let scales = inputs.and_then(|inputs| inputs.scales.as_ref());
+        let ranks = inputs.into_iter().flat_map(|inputs| &inputs.ranks);
         let about = ModelFile {
             federation: settings.name.clone(),
             participant: name(self.participant),
@@ -82,7 +94,10 @@ impl Described<'_> {
             seed: self.seed,
             features: self.prepared.features(),
             scales: scales.map(|all| all.iter().map(|one| (one.mean, one.deviation)).collect()),
-            fills: self.learning.own.as_ref().map(|all| all.iter().map(|one| one.mean).collect()),
+            fills: inputs.map(|inputs| inputs.own.iter().map(|one| one.mean).collect()),
+            logs: inputs.map(|inputs| inputs.logs.clone()).unwrap_or_default(),
+            ranks: ranks.map(|(name, ranks)| (name.clone(), ranks.knots().to_vec())).collect(),
+            clip: inputs.and_then(|inputs| inputs.clip),
             classes: settings.classes(),
             provenance: model.provenance.iter().map(|&who| name(who)).collect(),
             learned_from: model.parts.iter().map(|&(who, part)| (name(who), part)).collect(),

@@ -9,13 +9,13 @@ use std::{
 
 use fedcompetitors_files::{
     DataRules, FederationFile, Incomplete, ReadTable, TargetMeaning,
-    federation::{IncompleteRows, Other, Participant, Scaling, Settings, TaskKind},
+    federation::{Data, IncompleteRows, Other, Participant, Scaling, Settings, TaskKind},
     parse_table,
 };
 use fedcompetitors_graphs::{Choice, CompetingGraph, Participants, random::Stream};
 use fedcompetitors_learn::{
-    Generated, LearnError, Loss, Metric, Model, NativeLearner, Outcome, Part, Samples, Scale,
-    Split, Targets,
+    Encoding, Fitted, Generated, LearnError, Loss, Metric, Model, NativeLearner, Outcome, Part,
+    Ranks, Samples, Scale, Split, Table, Targets, Transform,
 };
 use fedcompetitors_record::Direction;
 use sha2::{Digest, Sha256};
@@ -58,14 +58,30 @@ pub struct Learning {
     pub learner: NativeLearner,
     /// Which rows are for what.
     pub split: Split,
+    /// How its table was encoded, where it has one.
+    pub inputs: Option<Inputs>,
+}
+
+/// How the number columns of a participant's table were encoded.
+#[derive(Debug)]
+pub struct Inputs {
     /// Its own scales, whose means stand for missing numbers.
-    pub own: Option<Vec<Scale>>,
-    /// By what its number columns were scaled.
+    pub own: Vec<Scale>,
+    /// The scales of the features, if they are scaled.
     pub scales: Option<Vec<Scale>>,
+    /// The limit for scaled numbers, if there is one.
+    pub clip: Option<f64>,
+    /// The columns whose logarithms are scaled.
+    pub logs: Vec<String>,
+    /// The ranks of the columns in `rank`, by name.
+    pub ranks: BTreeMap<String, Ranks>,
 }
 
 impl Prepared {
     /// Reads everybody's data; files are looked for in `folder`.
+    ///
+    /// What a participant's table becomes follows from its own file and the federation file; the files of
+    /// others only decide whether there is an error.
     ///
     /// # Errors
     /// If a file cannot be used, or if files don't go together.
@@ -73,33 +89,27 @@ impl Prepared {
         let FederationFile { settings, competing } = federation;
         let rules = rules(&settings);
         let mut files = DataFiles { folder, read: BTreeMap::new() };
-        let mut sources = Vec::with_capacity(settings.participants.len());
+        let mut sources: Vec<Source> = Vec::with_capacity(settings.participants.len());
         for (at, participant) in settings.participants.iter().enumerate() {
             sources.push(match &participant.data {
                 Some(data) => files.table(participant, data, &rules)?,
                 None => made_up(&settings, at)?,
             });
         }
-        // All have the same columns; their order is that of the first.
-        for at in 1..sources.len() {
-            let (first, other) = (sources[0].columns(), sources[at].columns());
-            if first == other {
+        // Each was read by the federation file alone. Their columns have one order, and need to be the same.
+        for (at, source) in sources.iter().enumerate().skip(1) {
+            let name = |at: usize| settings.participants[at].name.clone();
+            let missing = |of: &Source, from: &Source| {
+                of.columns().iter().find(|column| !from.columns().contains(column)).cloned()
+            };
+            if source.columns() == sources[0].columns() {
                 continue;
             }
-            let name = |at: usize| settings.participants[at].name.clone();
-            let missing = |of: &[String], from: &[String]| {
-                of.iter().find(|column| !from.contains(column)).cloned()
-            };
-            if let Some(column) = missing(first, other) {
+            if let Some(column) = missing(&sources[0], source) {
                 return Err(RunError::Columns { with: name(0), without: name(at), column });
             }
-            if let Some(column) = missing(other, first) {
+            if let Some(column) = missing(source, &sources[0]) {
                 return Err(RunError::Columns { with: name(at), without: name(0), column });
-            }
-            let rules = DataRules { use_only: Some(first.to_vec()), ..rules.clone() };
-            let participant = &settings.participants[at];
-            if let Some(data) = &participant.data {
-                sources[at] = files.table(participant, data, &rules)?;
             }
         }
         let model = model(&settings, &sources);
@@ -135,7 +145,7 @@ impl Prepared {
     pub fn features(&self) -> Vec<String> {
         self.sources
             .first()
-            .map(|source| source.features(self.settings.data.indicators))
+            .map(|source| source.features(self.settings.data.has_indicators()))
             .unwrap_or_default()
     }
 
@@ -165,36 +175,56 @@ impl Prepared {
                     .map_err(|error| self.of(at, error))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let own: Vec<Option<Vec<Scale>>> = self
+        let fitted: Vec<Option<Fitted<'_>>> = self
             .sources
             .iter()
             .zip(&splits)
-            .map(|(source, split)| source.scales(&split.training))
+            .map(|(source, split)| source.fitted(data, &split.training))
             .collect();
-        let shared = match data.scaling {
-            Scaling::Shared => {
-                Some(Scale::pooled(&own.iter().flatten().cloned().collect::<Vec<_>>()))
+        let shared = (data.scaling == Scaling::Shared).then(|| {
+            let own = fitted.iter().flatten().map(|fitted| fitted.scales.clone());
+            Scale::pooled(&own.collect::<Vec<_>>())
+        });
+        let all = splits.into_iter().zip(fitted).enumerate();
+        all.map(|(at, (split, fitted))| {
+            self.learning(at, split, fitted, shared.as_deref()).map_err(|error| self.of(at, error))
+        })
+        .collect()
+    }
+
+    /// A participant's learner: of its own rows, by the federation file and perhaps scales of everybody's.
+    fn learning(
+        &self,
+        at: usize,
+        split: Split,
+        fitted: Option<Fitted<'_>>,
+        shared: Option<&[Scale]>,
+    ) -> Result<Learning, LearnError> {
+        let (source, data) = (&self.sources[at], &self.settings.data);
+        let scales = fitted.as_ref().and_then(|fitted| source.scales(data, &fitted.scales, shared));
+        let clip = (data.scaling != Scaling::None).then_some(data.clip);
+        let samples = match (&fitted, &source.content) {
+            (_, Content::Samples(samples)) => samples.clone(),
+            (Some(fitted), Content::Table(_)) => {
+                let (indicators, clip) = (data.has_indicators(), clip.unwrap_or(f64::INFINITY));
+                fitted.encode(scales.as_deref(), Encoding { indicators, clip })?
             }
-            _ => None,
+            (None, Content::Table(_)) => return Err(LearnError::NoSamples),
         };
-        let mut learners = Vec::with_capacity(splits.len());
-        for (at, ((source, split), own)) in self.sources.iter().zip(splits).zip(own).enumerate() {
-            let scales = match data.scaling {
-                Scaling::Own => own.clone(),
-                Scaling::Shared => own.as_ref().and(shared.clone()),
-                Scaling::None => None,
-            };
-            let samples = source.samples(own.as_deref(), scales.as_deref(), data.indicators);
-            let learner = samples.and_then(|samples| {
-                let training = samples.chosen(&split.training)?;
-                let loss = self.loss(training.targets());
-                let (model, metric) = (Arc::clone(&self.model), self.metric().0);
-                NativeLearner::new(model, loss, metric, &samples, &split)
-            });
-            let learner = learner.map_err(|error| self.of(at, error))?;
-            learners.push(Learning { learner, split, own, scales });
-        }
-        Ok(learners)
+        let training = samples.chosen(&split.training)?;
+        let loss = self.loss(training.targets());
+        let (model, metric) = (Arc::clone(&self.model), self.metric().0);
+        let learner = NativeLearner::new(model, loss, metric, &samples, &split)?;
+        let inputs = fitted.map(|fitted| {
+            let names = source.number_names();
+            let logs = names.iter().filter(|name| data.transform(name) == Transform::Log).cloned();
+            let logs = logs.collect();
+            let ranks = names.into_iter().zip(fitted.ranks);
+            let ranks = ranks.filter_map(|(name, ranks)| Some((name, ranks?))).collect();
+            let clip = clip.filter(|clip| clip.is_finite());
+            Inputs { own: fitted.scales, scales, clip, logs, ranks }
+        });
+        Ok(Learning { learner, split, inputs })
     }
 
     /// One learner with everybody's data, whoever competes: the ceiling, for reference.
@@ -265,20 +295,31 @@ impl Source {
         }
     }
 
-    fn scales(&self, rows: &[u32]) -> Option<Vec<Scale>> {
-        self.table().map(|read| read.table.scales(rows))
+    fn number_names(&self) -> Vec<String> {
+        let table = self.table().map(|read| &read.table);
+        table.into_iter().flat_map(Table::number_names).map(str::to_owned).collect()
     }
 
-    fn samples(
-        &self,
-        own: Option<&[Scale]>,
-        scales: Option<&[Scale]>,
-        indicators: bool,
-    ) -> Result<Samples, LearnError> {
-        match &self.content {
-            Content::Table(read) => read.table.encode_filled(own, scales, indicators),
-            Content::Samples(samples) => Ok(samples.clone()),
-        }
+    /// The table with its numbers transformed as the federation file says, by these rows.
+    fn fitted(&self, data: &Data, rows: &[u32]) -> Option<Fitted<'_>> {
+        let table = &self.table()?.table;
+        let transforms: Vec<_> = table.number_names().map(|name| data.transform(name)).collect();
+        Some(table.fitted(&transforms, rows))
+    }
+
+    /// The scales of the number columns: those that are declared, the others as `scaling` says. None if
+    /// nothing is scaled.
+    fn scales(&self, data: &Data, own: &[Scale], shared: Option<&[Scale]>) -> Option<Vec<Scale>> {
+        let names = self.number_names();
+        let declared: Vec<Option<Scale>> =
+            names.iter().map(|name| data.scales.get(name)?.scale(data.transform(name))).collect();
+        let others = match data.scaling {
+            Scaling::Own => own.to_vec(),
+            Scaling::Shared => shared?.to_vec(),
+            Scaling::None if declared.iter().all(Option::is_none) => return None,
+            Scaling::None => vec![Scale::UNIT; own.len()],
+        };
+        Some(declared.into_iter().zip(others).map(|(one, other)| one.unwrap_or(other)).collect())
     }
 }
 
@@ -301,6 +342,14 @@ fn rules(settings: &Settings) -> DataRules {
             IncompleteRows::Fill => Incomplete::Fill,
             IncompleteRows::LeaveOut => Incomplete::LeaveOut,
             IncompleteRows::Refuse => Incomplete::Refuse,
+        },
+        named: {
+            let of = |columns: &[String], place| {
+                columns.iter().map(|column| (column.clone(), place)).collect::<Vec<_>>()
+            };
+            let scales: Vec<String> = data.scales.keys().cloned().collect();
+            [of(&data.log, "in `log`"), of(&data.rank, "in `rank`"), of(&scales, "in `scales`")]
+                .concat()
         },
     }
 }
@@ -359,7 +408,7 @@ fn made_up(settings: &Settings, participant: usize) -> Result<Source, RunError> 
 
 fn model(settings: &Settings, sources: &[Source]) -> Arc<dyn Model> {
     let inputs =
-        sources.first().map_or(1, |source| source.features(settings.data.indicators).len());
+        sources.first().map_or(1, |source| source.features(settings.data.has_indicators()).len());
     let outputs = match (settings.task.kind, sources.first().map(Source::targets)) {
         (TaskKind::Classes, Some(Targets::Classes { count, .. })) => *count as usize,
         _ => 1,

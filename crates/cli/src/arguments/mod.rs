@@ -47,7 +47,7 @@ pub enum Command {
     Demo(DemoArguments),
     /// Run a federation file: estimate benefits, make and prove a plan, train models.
     Run(RunArguments),
-    /// Write a federation file for a folder of data files.
+    /// Write a federation file for a folder of data files, or for one shared file.
     Init(InitArguments),
     /// Check a federation file and its data, without training.
     Check(CheckArguments),

@@ -49,13 +49,22 @@ fn rounds(text: &str) -> Result<usize, String> {
 
 #[derive(Debug, Args)]
 pub struct InitArguments {
-    /// The folder with one data file (.csv, .csv.gz, .data, .parquet) per participant.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
+    /// The folder with one data file (.csv, .csv.gz, .data, .parquet) per participant, or with --by the
+    /// file that all participants share.
+    #[arg(value_name = "DIR|FILE")]
+    pub data: PathBuf,
+    /// Make one participant of each value of this column, in one shared file. The column is not
+    /// learned.
+    #[arg(long, value_name = "COLUMN")]
+    pub by: Option<String>,
     /// The column to predict. Default: the last column.
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// The file to write. Default: `federation.toml` in the folder.
+    /// List the categories that occur in the files. All participants will read them. Default:
+    /// only with --by, where they share the file.
+    #[arg(long)]
+    pub with_categories: bool,
+    /// The file to write. Default: `federation.toml` in the folder of the data.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Overwrite an existing file.

@@ -1,10 +1,10 @@
 //! `check`: a federation file and its data before anything is trained.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
-use fedcompetitors_files::read_federation;
+use fedcompetitors_files::{Impression, ReadTable, federation::Settings, read_federation, survey};
 use fedcompetitors_graphs::shown;
-use fedcompetitors_learn::{Column, Part, Targets};
+use fedcompetitors_learn::{Column, Part, Targets, Transform};
 use fedcompetitors_report::{DataLine, data_text, plural};
 use fedcompetitors_runs::{Learning, Prepared, Source};
 
@@ -20,7 +20,9 @@ pub fn check(arguments: &CheckArguments) -> Result<Outcome, Failure> {
     let beside = path.parent().unwrap_or(Path::new("."));
     let federation = read_federation(path)?;
     given_benefits(&federation, beside)?;
-    let prepared = Prepared::read(federation, arguments.data.as_deref().unwrap_or(beside))?;
+    let folder = arguments.data.as_deref().unwrap_or(beside);
+    let prepared = Prepared::read(federation, folder)?;
+    let unlike = unlike_features(prepared.settings(), folder)?;
     let learners = prepared.learners(prepared.settings().seed)?;
     let classes = prepared.settings().classes();
     let lines: Vec<DataLine> = prepared
@@ -28,7 +30,10 @@ pub fn check(arguments: &CheckArguments) -> Result<Outcome, Failure> {
         .names()
         .zip(prepared.sources())
         .zip(&learners)
-        .map(|((name, source), learning)| data_line(name, source, learning, &classes))
+        .map(|((name, source), learning)| {
+            let unlike = unlike.get(&source.name).map(Vec::as_slice).unwrap_or_default();
+            data_line(name, source, learning, &classes, unlike)
+        })
         .collect();
     let competing = prepared.competing();
     let name = |who: usize| shown(competing.participants().name(who)).into_owned();
@@ -57,14 +62,63 @@ const MOST_PAIRS: usize = 12;
 /// Samples of a class below which a figure is chance.
 const FEW: usize = 5;
 
+/// By data file, the columns that look like no features, with what they look like.
+type Unlike = BTreeMap<String, Vec<(String, &'static str)>>;
+
+/// The columns that look like identifiers or dates. None where the federation file lists the features:
+/// then somebody has chosen them.
+fn unlike_features(settings: &Settings, folder: &Path) -> Result<Unlike, Failure> {
+    let mut unlike = Unlike::new();
+    if settings.data.features.is_some() {
+        return Ok(unlike);
+    }
+    for file in settings.participants.iter().filter_map(|participant| participant.data.as_ref()) {
+        if unlike.contains_key(file) {
+            continue;
+        }
+        let mut columns = survey(&folder.join(file))?.columns;
+        if let Some(header) = &settings.data.header {
+            columns.iter_mut().zip(header).for_each(|(column, name)| column.name.clone_from(name));
+        }
+        // Whoever names a column for a transformation or a scale means to learn from it.
+        let is_declared = |column: &str| {
+            let data = &settings.data;
+            data.transform(column) != Transform::None || data.scales.contains_key(column)
+        };
+        columns.retain(|column| !is_declared(&column.name));
+        let looks = columns.into_iter().filter_map(|column| match column.impression {
+            Some(Impression::Identifier) => Some((column.name, "an identifier")),
+            Some(Impression::Date) => Some((column.name, "a date")),
+            _ => None,
+        });
+        unlike.insert(file.clone(), looks.collect());
+    }
+    Ok(unlike)
+}
+
 fn data_line(
     participant: &str,
     source: &Source,
     learning: &Learning,
     classes: &[Vec<String>],
+    unlike: &[(String, &'static str)],
 ) -> DataLine {
     let table = source.table();
     let mut warnings = Vec::new();
+    for (name, what) in unlike {
+        let is_learned = |read: &ReadTable| {
+            let columns = read.table.names().iter().zip(read.table.columns());
+            columns
+                .into_iter()
+                .any(|(learned, column)| learned == name && matches!(column, Column::Numbers(_)))
+        };
+        if table.is_some_and(is_learned) {
+            warnings.push(format!(
+                "the column `{}` looks like {what}: add it to `ignore`, or list the columns to learn from in `features`",
+                shown(name)
+            ));
+        }
+    }
     if let Some(read) = table {
         let rows = read.table.len() + read.incomplete;
         for ((name, column), &missing) in

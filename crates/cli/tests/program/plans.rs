@@ -147,14 +147,14 @@ fn an_objective_is_for_the_optimal_policy() {
 }
 
 /// Three clinics and two large hospitals, benefits in samples.
-fn clinics(desk: &Desk) {
-    desk.write("competing.csv", "a,b\nNorth,Hill\nSouth,Lake\n");
-    desk.write(
+fn clinics(sandbox: &Sandbox) {
+    sandbox.write("competing.csv", "a,b\nNorth,Hill\nSouth,Lake\n");
+    sandbox.write(
         "benefit.csv",
         "from,to,benefit\nNorth,South,900\nSouth,North,700\nSouth,Hill,200\nNorth,Lake,150\n\
          Hill,Lake,40\nLake,Hill,30\nDale,South,20\nSouth,Dale,120\nDale,Hill,60\nHill,Dale,25\n",
     );
-    desk.write(
+    sandbox.write(
         "samples.csv",
         "participant,samples\nNorth,4000\nSouth,5000\nHill,50\nLake,80\nDale,60\n",
     );
@@ -162,11 +162,11 @@ fn clinics(desk: &Desk) {
 
 #[test]
 fn diminishing_returns_need_sample_counts_and_give_a_value_with_a_bound() {
-    let desk = Desk::new();
-    clinics(&desk);
+    let sandbox = Sandbox::new();
+    clinics(&sandbox);
     let run = |command: &str, more: &[&str]| {
         let files = [command, "--competing", "competing.csv", "--benefit", "benefit.csv"];
-        desk.run(&[&files[..], more].concat())
+        sandbox.run(&[&files[..], more].concat())
     };
     let aim = ["--objective", "diminishing", "--samples", "samples.csv"];
     let best = [&["--policy", "optimal"], &aim[..]].concat();
@@ -175,7 +175,10 @@ fn diminishing_returns_need_sample_counts_and_give_a_value_with_a_bound() {
         [&best[..], &["--out", "plan.json", "--no-refusals", "--format", "json"]].concat();
     insta::assert_snapshot!(seen(&run("select", &written)));
     assert_eq!(
-        desk.run(&["verify", "--competing", "competing.csv", "--plan", "plan.json"]).status.code(),
+        sandbox
+            .run(&["verify", "--competing", "competing.csv", "--plan", "plan.json"])
+            .status
+            .code(),
         Some(0)
     );
     insta::assert_snapshot!(seen(&run(
@@ -207,18 +210,18 @@ fn diminishing_returns_need_sample_counts_and_give_a_value_with_a_bound() {
         run("select", &[&best[..], &["--out", "samples.csv"]].concat()),
     ];
     insta::assert_snapshot!(refused.iter().map(seen).collect::<Vec<_>>().join("\n"));
-    desk.write("samples.csv", "participant,samples\nNorth,4000\nSouth,5000\nHill,many\n");
+    sandbox.write("samples.csv", "participant,samples\nNorth,4000\nSouth,5000\nHill,many\n");
     insta::assert_snapshot!(seen(&run("select", &best)));
 }
 
 /// The same bytes with any number of threads.
 #[test]
 fn diminishing_returns_are_the_same_with_any_number_of_threads() {
-    let desk = Desk::new();
-    clinics(&desk);
+    let sandbox = Sandbox::new();
+    clinics(&sandbox);
     let plans = ["1", "2", "5"].map(|threads| {
         assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors")
-            .current_dir(desk.0.path())
+            .current_dir(sandbox.0.path())
             .env("RAYON_NUM_THREADS", threads)
             .args(["select", "--competing", "competing.csv", "--benefit", "benefit.csv"])
             .args(["--policy", "optimal", "--objective", "diminishing", "--samples", "samples.csv"])

@@ -413,6 +413,7 @@ fn init_points_to_what_is_no_number() {
     );
     let written = fs::read_to_string(sandbox.path("towns/federation.toml")).expect("written");
     assert!(!written.contains("ignore"), "{written}");
+    assert!(written.contains("features = [\"age\"]"), "{written}");
     let check = sandbox.run(&["check", "towns/federation.toml"]);
     assert_eq!(check.status.code(), Some(3), "{}", text(&check.stdout));
     let file = sandbox.run(&["init", "towns/Chur.csv"]);
@@ -489,6 +490,12 @@ fn init_check_run() {
     let written = fs::read_to_string(sandbox.path("city/federation.toml")).expect("written");
     insta::assert_snapshot!("init", written);
     assert_eq!(sandbox.run(&["init", "city"]).status.code(), Some(2), "it is not written over");
+    let told = [seen(&output), seen(&sandbox.run(&["check", "city/federation.toml"]))];
+    insta::assert_snapshot!("init_leaves_categories_to_people", told.join("\n\n"));
+    let output = sandbox.run(&["init", "city", "--with-categories", "--force"]);
+    let with = fs::read_to_string(sandbox.path("city/federation.toml")).expect("written");
+    assert!(with.contains("ward = [\"a\", \"b\", \"c\"]"), "{with}");
+    assert!(text(&output.stderr).contains("lists the categories of ward"));
     insta::assert_snapshot!("check", seen(&sandbox.run(&["check", "city/federation.toml"])));
     let run = sandbox.run(&["run", "city/federation.toml", "--repeats", "1", "--rounds", "2"]);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
@@ -505,6 +512,124 @@ fn init_check_run() {
     let lost = sandbox.run(&["check", "city/federation.toml"]);
     let seen: Vec<String> = [cut, renamed, no_number, lost].iter().map(seen).collect();
     insta::assert_snapshot!("wrong_data", seen.join("\n\n"));
+}
+
+/// A table as institutions have them: a number and a name for each row, dates, amounts, notes.
+fn real_table(rows: u32, first: u32) -> String {
+    let mut table = String::from("visit_id,who,seen,cost,note,age,grade,died\n");
+    for row in first..first + rows {
+        let cost = f64::from(row % 40) / 4.0;
+        let _ = writeln!(
+            table,
+            "{},P{row},{}.{}.2024,{:.2},\"word {}, more\",{},{},{}",
+            1_000_000_007_u64 * u64::from(row % 97 + 1),
+            row % 28 + 1,
+            row % 12 + 1,
+            cost.exp(),
+            row % 30,
+            20 + row * 13 % 60,
+            ["low", "high"][(row % 2) as usize],
+            row % 3 / 2
+        );
+    }
+    table
+}
+
+/// What cannot be learned from is left out, with the reason, and money comes as logarithms.
+#[test]
+fn init_looks_at_what_columns_hold() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("real")).expect("a folder");
+    sandbox.write("real/a.csv", &real_table(60, 0));
+    // The same columns in another order, and one that only this file has.
+    let mut turned = String::new();
+    for (at, line) in real_table(60, 60).lines().enumerate() {
+        let (rest, died) = line.rsplit_once(',').expect("columns");
+        let ward = if at == 0 { "ward" } else { "7" };
+        let _ = writeln!(turned, "{died},{ward},{rest}");
+    }
+    sandbox.write("real/b.csv", &turned);
+    let output = sandbox.run(&["init", "real", "--target", "died"]);
+    let written = fs::read_to_string(sandbox.path("real/federation.toml")).expect("written");
+    insta::assert_snapshot!("init_real", format!("{}\n\n{written}", seen(&output)));
+    // Where nothing is pinned, `check` asks about what it would learn.
+    let by_hand = written.split("[data]").next().expect("a head").to_owned()
+        + "[data]\nignore = [\"who\", \"seen\", \"note\", \"grade\"]\n"
+        + &written[written.find("\n[[participants]]").expect("participants")..];
+    sandbox.write("real/by-hand.toml", &by_hand);
+    sandbox.write("real/b.csv", &real_table(60, 60));
+    let check = text(&sandbox.run(&["check", "real/by-hand.toml"]).stdout);
+    assert!(
+        check.contains("  a: the column `visit_id` looks like an identifier: add it to `ignore`"),
+        "{check}"
+    );
+    let pinned = by_hand.replace(
+        "ignore = [\"who\", \"seen\", \"note\", \"grade\"]",
+        "features = [\"visit_id\", \"age\"]",
+    );
+    sandbox.write("real/by-hand.toml", &pinned);
+    let check = text(&sandbox.run(&["check", "real/by-hand.toml"]).stdout);
+    assert!(!check.contains("looks like"), "{check}");
+}
+
+/// Everybody reads the federation file: what one participant alone has changes nothing in it.
+#[test]
+fn init_copies_nothing_of_a_single_participant() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("city")).expect("a folder");
+    let table = |rows: u32, wards: [&str; 2]| {
+        (0..rows).fold("age,ward,ill\n".to_owned(), |text, row| {
+            let ward = wards[(row % 2) as usize];
+            text + &format!("{},{ward},{}\n", 20 + row * 7 % 50, row / 3 % 2)
+        })
+    };
+    let mut written = Vec::new();
+    for (rows, wards) in [(60, ["x", "y"]), (47, ["x", "rare disease"])] {
+        sandbox.write("city/a.csv", &table(rows, wards));
+        sandbox.write("city/b.csv", &table(50, ["x", "y"]));
+        let output = sandbox.run(&["init", "city", "--force"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        written.push(fs::read_to_string(sandbox.path("city/federation.toml")).expect("written"));
+    }
+    assert_eq!(written[0], written[1]);
+}
+
+/// One file for all, and a column that says whose a row is.
+#[test]
+fn init_makes_participants_of_a_column() {
+    let sandbox = Sandbox::new();
+    let mut table = String::from("age,clinic,ward,ill\n");
+    for row in 0..90 {
+        let clinic = ["North", "St \"\"M\"\"", "10.0", ""][row % 10 % 4];
+        let ward = ["a", "b"][row / 4 % 2];
+        let _ = writeln!(table, "{},\"{clinic}\",{ward},{}", 20 + row * 7 % 50, row / 5 % 2);
+    }
+    sandbox.write("all.csv", &table);
+    let output = sandbox.run(&["init", "all.csv", "--by", "clinic"]);
+    let written = fs::read_to_string(sandbox.path("federation.toml")).expect("written");
+    insta::assert_snapshot!("init_by", format!("{}\n\n{written}", seen(&output)));
+    let check = sandbox.run(&["check", "federation.toml"]);
+    assert_eq!(check.status.code(), Some(0), "{}", text(&check.stderr));
+    // Every row with a clinic is somebody's.
+    let rows: u32 = text(&check.stdout)
+        .lines()
+        .filter_map(|line| {
+            line.split("all.csv").nth(1)?.split_whitespace().next()?.parse::<u32>().ok()
+        })
+        .sum();
+    assert_eq!(rows, 72, "{}", text(&check.stdout));
+    let mistakes: [&[&str]; 6] = [
+        &["init", "all.csv", "--by", "clinics", "--force"],
+        &["init", ".", "--by", "clinic", "--force"],
+        &["init", "all.csv", "--force"],
+        &["init", "all.csv", "--by", "clinic", "--target", "clinic", "--force"],
+        &["init", "none.csv", "--by", "clinic", "--force"],
+        &["init", "empty.csv", "--by", "clinic", "--force"],
+    ];
+    sandbox.write("empty.csv", "age,clinic,ill\n1,,0\n");
+    let told: Vec<String> =
+        mistakes.iter().map(|arguments| seen(&sandbox.run(arguments))).collect();
+    insta::assert_snapshot!("init_by_mistakes", told.join("\n\n"));
 }
 
 fn example(file: &str) -> String {

@@ -21,8 +21,8 @@ pub static KIND: EstimatorKind = EstimatorKind::new::<Evidence>(
 settings! {
     /// Settings of `evidence`.
     pub struct Evidence {
-        /// Columns in which fewer rows than this are not 0 are left out of summaries: they would give
-        /// single records away.
+        /// Columns in which fewer rows than this differ from the others are left out of summaries:
+        /// they would give single records away.
         pub fewest: usize = FEWEST,
     }
 }

@@ -31,8 +31,8 @@ pub static KIND: TrainerKind = TrainerKind::new::<Evidence>(
 settings! {
     /// Settings of `evidence`.
     pub struct Evidence {
-        /// Columns in which fewer rows than this are not 0 are left out of summaries: they would give
-        /// single records away.
+        /// Columns in which fewer rows than this differ from the others are left out of summaries:
+        /// they would give single records away.
         pub fewest: usize = FEWEST,
         /// Whether a participant may receive a sum with a single source, which is that source's summary:
         /// it may give single records away.

@@ -1,11 +1,17 @@
 //! A first look at a data file of which nothing is known yet.
 
-use std::{collections::BTreeSet, io::Read, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Read,
+    path::Path,
+};
 
 use csv::ByteRecord;
+use fedcompetitors_graphs::nearest;
 
 use super::{
     DataProblem,
+    impression::{Impression, Judge},
     number::number,
     plain,
     source::{DataRecords, Origin, check_width, column_names, text},
@@ -46,9 +52,16 @@ pub struct ColumnSurvey {
     pub first_text: Option<(u64, String)>,
     /// The texts that look missing, as they are written.
     pub missing: Vec<String>,
+    /// What the column seems to hold, if there are enough values to tell.
+    pub impression: Option<Impression>,
 }
 
 impl ColumnSurvey {
+    /// A column without values.
+    pub fn empty(name: &str) -> Self {
+        Looks::new(name.to_owned()).finish()
+    }
+
     /// Are all values numbers? (Of no values, all are.)
     pub fn is_of_numbers(&self) -> bool {
         self.texts == 0
@@ -75,11 +88,7 @@ pub fn parse_survey(path: &Path, source: impl Read) -> Result<Survey, FileError>
     };
     let wrong = |line| move |problem| origin.wrong(Some(line), problem);
     let header = !looks_like_data(first);
-    let names = if header {
-        column_names(first).map_err(wrong(line))?
-    } else {
-        (1..=first.len()).map(|number| format!("column {number}")).collect()
-    };
+    let names = names(first, header).map_err(wrong(line))?;
     let mut columns: Vec<Looks> = names.into_iter().map(Looks::new).collect();
     let mut rows = 0;
     if !header {
@@ -91,6 +100,57 @@ pub fn parse_survey(path: &Path, source: impl Read) -> Result<Survey, FileError>
         look(&mut columns, line, record).map_err(wrong(line))?;
     }
     Ok(Survey { header, rows, columns: columns.into_iter().map(Looks::finish).collect() })
+}
+
+/// Counts the rows of a data file by the value of a column; rows without a value do not count. Two texts are
+/// one value if a participant's `rows` would select both.
+///
+/// # Errors
+/// If the file cannot be read or is no table, or if it has no such column.
+pub fn count_values(path: &Path, column: &str) -> Result<BTreeMap<String, u64>, FileError> {
+    let origin = Origin { path, participant: None };
+    let mut records = DataRecords::new(origin, open(path)?)?;
+    let mut counts = BTreeMap::new();
+    let mut place = None;
+    while let Some((line, record)) = records.next()? {
+        let wrong = |problem| origin.wrong(Some(line), problem);
+        let (at, width) = if let Some(place) = place {
+            place
+        } else {
+            let header = !looks_like_data(record);
+            let names = names(record, header).map_err(wrong)?;
+            let at = names.iter().position(|name| name == column).ok_or_else(|| {
+                wrong(DataProblem::UnknownColumn {
+                    column: column.to_owned(),
+                    named: "with --by",
+                    nearest: nearest(column, names.iter().map(String::as_str)),
+                })
+            })?;
+            place = Some((at, names.len()));
+            if header {
+                continue;
+            }
+            (at, names.len())
+        };
+        check_width(record, width).map_err(wrong)?;
+        let value = text(record, at, column).map_err(wrong)?;
+        if !looks_missing(value) {
+            *counts.entry(plain(value).to_owned()).or_default() += 1;
+        }
+    }
+    match place {
+        Some(_) => Ok(counts),
+        None => Err(FileError::new(path, Problem::Empty)),
+    }
+}
+
+/// The names of the columns: those of the header line, or numbers.
+fn names(first: &ByteRecord, header: bool) -> Result<Vec<String>, DataProblem> {
+    if header {
+        column_names(first)
+    } else {
+        Ok((1..=first.len()).map(|number| format!("column {number}")).collect())
+    }
 }
 
 fn looks_missing(text: &str) -> bool {
@@ -121,12 +181,14 @@ struct Looks {
     texts: usize,
     first_text: Option<(u64, String)>,
     missing: BTreeSet<String>,
+    judge: Judge,
 }
 
 impl Looks {
     fn new(name: String) -> Self {
         let (distinct, missing) = (Some(BTreeSet::new()), BTreeSet::new());
-        Self { name, values: 0, distinct, texts: 0, first_text: None, missing }
+        let judge = Judge::new();
+        Self { name, values: 0, distinct, texts: 0, first_text: None, missing, judge }
     }
 
     fn look(&mut self, line: u64, value: &str) {
@@ -137,6 +199,7 @@ impl Looks {
             return;
         }
         self.values += 1;
+        self.judge.take(value);
         if number(value).is_err() {
             self.texts += 1;
             self.first_text.get_or_insert_with(|| (line, value.to_owned()));
@@ -163,6 +226,7 @@ impl Looks {
         });
         let missing = self.missing.into_iter().collect();
         let Self { name, values, texts, first_text, .. } = self;
-        ColumnSurvey { name, values, distinct, texts, first_text, missing }
+        let impression = self.judge.finish(&name);
+        ColumnSurvey { name, values, distinct, texts, first_text, missing, impression }
     }
 }

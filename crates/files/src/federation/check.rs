@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use fedcompetitors_federate::kinds::BadSettings;
 use fedcompetitors_graphs::{Choice, CompetingGraph, ParticipantsBuilder, UnknownEntry, nearest};
-use fedcompetitors_learn::{Metric, TaskKind};
+use fedcompetitors_learn::{Metric, TaskKind, Transform};
 use serde::{Deserialize, de::DeserializeOwned};
 use toml::{
     Spanned,
@@ -257,6 +257,8 @@ impl Checker<'_> {
             part(parts),
             "less than 1 together with `validation`",
         )?;
+        self.range(&[Key("data"), Key("clip")], data.clip > 0.0, "above 0 (inf for no limit)")?;
+        self.scales()?;
         let wide = |&width: &usize| (1..=100_000).contains(&width);
         self.range(
             &[Key("model"), Key("hidden")],
@@ -292,6 +294,37 @@ impl Checker<'_> {
         training_key("momentum", momentum, "from 0 to below 1")?;
         training_key("decay", from_0(training.decay), "0 or more")?;
         training_key("batch", training.batch != Some(0), "1 or more")
+    }
+
+    /// Do the declared scales make sense, each for a column of numbers that is scaled?
+    fn scales(&self) -> Result<(), FileError> {
+        use Step::Key;
+        let data = &self.settings.data;
+        for (name, declared) in &data.scales {
+            let column = |is_fine, wanted| {
+                self.range(&[Key("data"), Key("scales"), Key(name)], is_fine, wanted)
+            };
+            let of = |key, is_fine, wanted| {
+                let steps = [Key("data"), Key("scales"), Key(name), Key(key)];
+                self.range(&steps, is_fine, wanted)
+            };
+            let is_category = data.categories.contains_key(name);
+            column(!is_category, "a column of numbers, not one of `categories`")?;
+            let transform = data.transform(name);
+            column(transform != Transform::Rank, "without a scale, as it is in `rank`")?;
+            let Some(scale) = declared.scale(transform) else {
+                return column(false, "{ mean = …, deviation = … } or { min = …, max = … }");
+            };
+            if declared.min.is_some() {
+                let finite = scale.mean.is_finite() && scale.deviation.is_finite();
+                of("max", finite && scale.is_usable(), "finite and larger than `min`")?;
+            } else {
+                of("mean", scale.mean.is_finite(), "finite")?;
+                let fine = scale.deviation.is_finite() && scale.is_usable();
+                of("deviation", fine, "above 0 and above a millionth of the mean")?;
+            }
+        }
+        Ok(())
     }
 
     fn task(&self) -> Result<(), FileError> {
@@ -346,9 +379,24 @@ impl Checker<'_> {
         for (key, list) in [("header", &data.header), ("features", &data.features)] {
             once(&[Key("data"), Key(key)], key, list.as_deref().unwrap_or_default())?;
         }
-        once(&[Key("data"), Key("ignore")], "ignore", &data.ignore)?;
+        for (key, list) in [("ignore", &data.ignore), ("log", &data.log), ("rank", &data.rank)] {
+            once(&[Key("data"), Key(key)], key, list)?;
+        }
+        let features = data.features.as_deref().unwrap_or_default();
+        let both = data.ignore.iter().any(|column| features.contains(column));
+        self.range(&[Key("data"), Key("ignore")], !both, "without the columns in `features`")?;
+        let both = data.log.iter().any(|column| data.rank.contains(column));
+        self.range(&[Key("data"), Key("rank")], !both, "without the columns in `log`")?;
+        for (key, list) in [("log", &data.log), ("rank", &data.rank)] {
+            let category = list.iter().any(|column| data.categories.contains_key(column));
+            self.range(&[Key("data"), Key(key)], !category, "without the columns in `categories`")?;
+        }
         for (column, names) in &data.categories {
             once(&[Key("data"), Key("categories"), Key(column)], column, names)?;
+            if names.is_empty() {
+                let problem = FederationProblem::NoCategories { column: column.clone() };
+                return Err(self.error(&[Key("data"), Key("categories"), Key(column)], problem));
+            }
         }
         let means_missing = |column: Option<&String>, texts: &[String]| {
             let further = column.and_then(|column| data.missing_in.get(column));
@@ -363,14 +411,19 @@ impl Checker<'_> {
             self.range(&[Key("data"), Key("categories"), Key(column)], !mixed, wanted)?;
         }
         if let Some(target) = &task.target {
-            for (key, list) in
-                [("ignore", Some(&data.ignore)), ("features", data.features.as_ref())]
-            {
+            for (key, list) in [
+                ("ignore", Some(&data.ignore)),
+                ("features", data.features.as_ref()),
+                ("log", Some(&data.log)),
+                ("rank", Some(&data.rank)),
+            ] {
                 let named = list.is_some_and(|list| list.contains(target));
                 self.range(&[Key("data"), Key(key)], !named, "without the target")?;
             }
             let named = data.categories.contains_key(target);
             self.range(&[Key("data"), Key("categories")], !named, "without the target")?;
+            let named = data.scales.contains_key(target);
+            self.range(&[Key("data"), Key("scales")], !named, "without the target")?;
         }
         for (at, name) in compare.iter().enumerate() {
             if let Err(unknown) = Method::parse(name) {

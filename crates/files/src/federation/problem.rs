@@ -34,7 +34,7 @@ pub enum FederationProblem {
         known: Vec<String>,
     },
     /// A value out of its range.
-    #[error("{}`{key}` should be {wanted}", of(.participant.as_ref()))]
+    #[error("{}`{}` should be {wanted}", of(.participant.as_ref()), shown(.key))]
     Range {
         /// The participant in whose entry it stands.
         participant: Option<String>,
@@ -95,6 +95,12 @@ pub enum FederationProblem {
         key: String,
         /// The text.
         text: String,
+    },
+    /// A column of categories without any.
+    #[error("no categories are declared for the column \"{}\"", shown(.column))]
+    NoCategories {
+        /// The column.
+        column: String,
     },
     /// A setting without a default is absent.
     #[error("`{key}` is missing in `[{table}]`")]
@@ -157,6 +163,9 @@ impl FederationProblem {
                 "declare them, such as classes = [\"no\", \"yes\"]; binary needs two, classes two or more, regression none".into()
             }
             Self::Twice { .. } => "remove one of them".into(),
+            Self::NoCategories { .. } => {
+                "list the texts that can occur, such as [\"a\", \"b\"] (`init --with-categories` lists those in the files), or add the column to `ignore`".into()
+            }
             Self::NoSetting { table, key } => format!("add `{key} = …` to `[{table}]`"),
             Self::Moved { to, .. } => format!("write {to}"),
         }

@@ -8,7 +8,9 @@ use fedcompetitors_federate::{
     train::{Trainer, TrainerKind},
 };
 use fedcompetitors_graphs::{Choice, Registry};
-use fedcompetitors_learn::{Layers, LinearKind, Metric, MlpKind, ModelKind, TaskKind};
+use fedcompetitors_learn::{
+    Layers, LinearKind, Metric, MlpKind, ModelKind, Scale, TaskKind, Transform,
+};
 use fedcompetitors_select::{ObjectiveKind, Optimal, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -142,8 +144,19 @@ pub struct Data {
     pub incomplete: IncompleteRows,
     /// Should there be a feature for each number column that says that it was missing?
     pub indicators: bool,
+    /// Number columns whose logarithms are learned: sign(x) · ln(1 + |x|).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
+    /// Number columns whose ranks among the participant's own training rows are learned, as normal scores.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rank: Vec<String>,
     /// Whose mean and deviation numbers are scaled by.
     pub scaling: Scaling,
+    /// Scaled numbers are limited to this many deviations from the mean; infinite for no limit.
+    pub clip: f64,
+    /// Declared scales of number columns. They replace those that come from data.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub scales: BTreeMap<String, DeclaredScale>,
     /// The part of the rows by which choices are made.
     pub validation: f64,
     /// The part of the rows on which the result is measured.
@@ -161,8 +174,12 @@ impl Default for Data {
             missing: ["", "?", "NA"].map(String::from).to_vec(),
             missing_in: BTreeMap::new(),
             incomplete: IncompleteRows::Fill,
-            indicators: false,
+            indicators: true,
+            log: Vec::new(),
+            rank: Vec::new(),
             scaling: Scaling::Own,
+            clip: 6.0,
+            scales: BTreeMap::new(),
             validation: 0.2,
             test: 0.2,
         }
@@ -201,6 +218,66 @@ pub enum Scaling {
     Shared,
     /// They are not.
     None,
+}
+
+/// A scale that the federation file declares for a column of numbers.
+///
+/// Either `mean` and `deviation`, for a column in `log` those of the logarithms; or `min` and `max`, as
+/// they stand in the files, between which most values lie.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DeclaredScale {
+    /// What becomes 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// What becomes 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<f64>,
+    /// What becomes −2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// What becomes 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+}
+
+impl DeclaredScale {
+    /// Mean and deviation, if exactly one of the two pairs is given.
+    pub fn scale(&self, transform: Transform) -> Option<Scale> {
+        let changed = |value| match transform {
+            Transform::Log => Transform::log(value),
+            Transform::None | Transform::Rank => value,
+        };
+        let (mean, deviation) = match (self.mean, self.deviation, self.min, self.max) {
+            (Some(mean), Some(deviation), None, None) => (mean, deviation),
+            (None, None, Some(min), Some(max)) => {
+                let (min, max) = (changed(min), changed(max));
+                (f64::midpoint(min, max), (max - min) / 4.0)
+            }
+            _ => return None,
+        };
+        Some(Scale { count: 0, mean, deviation })
+    }
+}
+
+impl Data {
+    /// How the numbers of a column are transformed before they are scaled.
+    pub fn transform(&self, column: &str) -> Transform {
+        let is_in = |list: &[String]| list.iter().any(|name| name == column);
+        if is_in(&self.log) {
+            Transform::Log
+        } else if is_in(&self.rank) {
+            Transform::Rank
+        } else {
+            Transform::None
+        }
+    }
+
+    /// Whether number columns get indicators of missing values. Where rows with missing values are left out
+    /// or refused, there is nothing to indicate.
+    pub fn has_indicators(&self) -> bool {
+        self.indicators && self.incomplete == IncompleteRows::Fill
+    }
 }
 
 /// The `[model]`.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, io::Write as _, path::Path
 
 use fedcompetitors_files::{
     ColumnSurvey, DataProblem, DataRules, FileError, Incomplete, Problem, ReadTable, TargetMeaning,
-    parse_survey, parse_table, read_table, survey,
+    count_values, parse_survey, parse_table, read_table, survey,
 };
 use fedcompetitors_learn::{Column, Table, Targets};
 use fedcompetitors_testing::cases;
@@ -15,7 +15,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
-/// Age and dose are numbers, pain is a category, ill the target.
+/// Age and dose are numbers, pain is a category, ill the target; features come in the order of names.
 fn rules() -> DataRules {
     DataRules {
         header: None,
@@ -28,6 +28,7 @@ fn rules() -> DataRules {
         missing: texts(&["", "?"]),
         missing_in: BTreeMap::from([("dose".into(), texts(&["0"]))]),
         incomplete: Incomplete::Fill,
+        named: Vec::new(),
     }
 }
 
@@ -64,14 +65,14 @@ const GOOD: &str = "age,pain,dose,ill\n\
 fn good_table() -> Table {
     let columns = vec![
         Column::Numbers(vec![Some(40.0), None, Some(60.0), Some(80.0)]),
+        Column::Numbers(vec![Some(1.5), None, Some(2.0), Some(4.0)]),
         Column::Categories {
             names: texts(&["none", "much"]),
             codes: vec![Some(0), Some(1), None, Some(1)],
         },
-        Column::Numbers(vec![Some(1.5), None, Some(2.0), Some(4.0)]),
     ];
     let targets = Targets::Classes { labels: vec![0, 1, 1, 1], count: 2 };
-    Table::new(texts(&["age", "pain", "dose"]), columns, targets).expect("good")
+    Table::new(texts(&["age", "dose", "pain"]), columns, targets).expect("good")
 }
 
 #[test]
@@ -126,14 +127,20 @@ fn columns_are_chosen_and_named() {
     let header = Some(texts(&["age", "pain", "dose", "ill"]));
     let without_header = GOOD.split_once('\n').expect("a header").1;
     let found = read(without_header, &DataRules { header, ..rules() }).expect("good");
-    assert_eq!(found.table, good_table());
+    assert_eq!(found.table.names(), ["age", "pain", "dose"], "the order of the declared header");
+    // However a participant orders its columns, the table is the same.
+    let turned: String = GOOD
+        .lines()
+        .map(|line| line.split(',').rev().collect::<Vec<_>>().join(",") + "\n")
+        .collect();
+    assert_eq!(read(turned, &rules()).expect("good").table, good_table());
 }
 
 #[test]
 fn several_participants_share_a_file() {
-    let text = "where,age,ill\nNorth,x,no\nCity,40,no\n City ,50,yes\nSouth,60,?\n";
+    let text = "where,age,ill\n7,x,no\n1,40,no\n 1.0 ,50,yes\n2,60,?\n";
     let rules = DataRules { categories: BTreeMap::new(), missing_in: BTreeMap::new(), ..rules() };
-    let found = read_only(text, &rules, Some(("where", "City"))).expect("good");
+    let found = read_only(text, &rules, Some(("where", "1"))).expect("good");
     assert_eq!(found.table.names(), ["age"]);
     assert_eq!(*found.table.columns(), [Column::Numbers(vec![Some(40.0), Some(50.0)])]);
     assert_eq!(found.without_target, 0);
@@ -143,7 +150,7 @@ fn several_participants_share_a_file() {
 fn an_undeclared_category_can_count_as_missing() {
     let text = GOOD.replace("none", "unbearable");
     let found = read(&text, &DataRules { other: true, ..rules() }).expect("good");
-    assert_eq!(found.missing, [1, 2, 1]);
+    assert_eq!(found.missing, [1, 1, 2]);
 }
 
 #[test]
@@ -310,6 +317,7 @@ fn column(
         texts: no_numbers,
         first_text: first.map(|(line, text)| (line, text.to_owned())),
         missing: texts(missing),
+        impression: None,
     }
 }
 
@@ -345,6 +353,40 @@ fn a_survey_tells_what_columns_hold() {
     assert!(survey(Path::new("no-such-file.csv")).is_err());
 }
 
+#[test]
+fn values_of_a_column_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("all.csv");
+    let counted = |bytes: &[u8], column: &str| {
+        fs::write(&path, bytes).expect("written");
+        count_values(&path, column)
+            .map(|counts| counts.into_iter().collect::<Vec<_>>())
+            .map_err(|error| error.to_string().replace(&path.display().to_string(), "all.csv"))
+    };
+    let text = "age,clinic\n1,North\n2, North \n3,\n4,?\n5,10.0\n6,10\n";
+    let expected = vec![("10".to_owned(), 2), ("North".to_owned(), 2)];
+    assert_eq!(counted(text.as_bytes(), "clinic"), Ok(expected.clone()));
+    assert_eq!(counted(&packed(text.as_bytes()), "clinic"), Ok(expected));
+    assert_eq!(counted(b"1,7\n2,7\n", "column 2"), Ok(vec![("7".to_owned(), 2)]));
+    assert_eq!(counted(b"age,clinic\n", "clinic"), Ok(vec![]));
+    for (bytes, column, expected) in [
+        (&b""[..], "clinic", "all.csv: the file is empty"),
+        (b"age,clinic\n1\n", "clinic", "all.csv, line 2: 1 value for 2 columns"),
+        (
+            b"age,clinic\n1,\xff\n",
+            "clinic",
+            "all.csv, line 2: the column \"clinic\" is not UTF-8 text",
+        ),
+        (
+            b"age,clinic\n",
+            "Clinic",
+            "all.csv, line 1: there is no column \"Clinic\" (named with --by)",
+        ),
+    ] {
+        assert_eq!(counted(bytes, column), Err(expected.to_owned()));
+    }
+}
+
 /// Texts that are hard on a CSV file, without white space around them.
 fn odd_texts() -> impl Strategy<Value = Vec<String>> {
     let odd =
@@ -355,7 +397,10 @@ fn odd_texts() -> impl Strategy<Value = Vec<String>> {
         // What looks like a byte order mark at the start of a file is taken for one.
         let fit =
             |text: &String| text.trim() == text && !missing(text) && !text.starts_with('\u{feff}');
-        texts.into_iter().filter(fit).chain(["always there".into()]).collect()
+        let mut texts: Vec<String> =
+            texts.into_iter().filter(fit).chain(["always there".into()]).collect();
+        texts.sort();
+        texts
     })
 }
 

@@ -76,6 +76,7 @@ fn every_message_and_hint() {
         GOOD.replacen(what, with, 1)
     };
     let more = |section: &str| format!("{section}\n{GOOD}");
+    let data = |keys: &str| replaced("[training]", &format!("[data]\n{keys}\n[training]"));
     let mistakes = [
         replaced("rounds = 20", "rouns = 20"),
         replaced("rounds = 20", "zzz = 20"),
@@ -122,6 +123,28 @@ fn every_message_and_hint() {
         replaced("target = \"ill\"", "target = \"ill\"\nclasses = [\"NA\", \"1\"]"),
         replaced("[training]", "[data]\ncategories = { ward = [\"a\", \"?\"] }\n[training]"),
         replaced("[training]", "[model]\nown-head = true\n[training]"),
+        data("clip = 0"),
+        data("clip = nan"),
+        data("clip = \"far\""),
+        data("log = [\"dose\", \"dose\"]"),
+        data("log = [\"dose\"]\nrank = [\"dose\"]"),
+        data("log = [\"ill\"]"),
+        data("rank = [\"ward\"]\ncategories = { ward = [\"a\"] }"),
+        data("features = [\"dose\"]\nignore = [\"dose\"]"),
+        data("categories = { ward = [] }"),
+        data("scales = { \"\\u001b[2J\" = {} }"),
+        data("[data.scales]\ndose = { mean = 3 }"),
+        data("[data.scales]\ndose = { mean = 3, deviation = 1, max = 9 }"),
+        data("[data.scales]\ndose = { mean = 3, deviation = 0 }"),
+        data("[data.scales]\ndose = { mean = 3, deviation = inf }"),
+        data("[data.scales]\ndose = { mean = nan, deviation = 1 }"),
+        data("[data.scales]\ndose = { mean = 3e9, deviation = 1 }"),
+        data("[data.scales]\ndose = { min = 3, max = 3 }"),
+        data("[data.scales]\ndose = { min = -1e308, max = 1e308 }"),
+        data("[data.scales]\ndose = { min = 3, most = 4 }"),
+        data("rank = [\"dose\"]\n[data.scales]\ndose = { min = 3, max = 4 }"),
+        data("categories = { ward = [\"a\"] }\nscales = { ward = { min = 3, max = 4 } }"),
+        data("[data.scales]\nill = { min = 3, max = 4 }"),
         more("participants = []"),
         more("seed = -1"),
         "name = \"nobody\"\nparticipants = []".to_owned(),
@@ -182,10 +205,10 @@ fn the_examples_of_the_documentation_are_read() {
         .skip(1)
         .map(|rest| rest.split("\n```").next().expect("its end"))
         .collect();
-    let [federation, given, trainers, faults] = blocks[..] else {
+    let [federation, data, given, trainers, faults] = blocks[..] else {
         panic!("{} examples", blocks.len())
     };
-    for more in [given, trainers] {
+    for more in [data, given, trainers] {
         parse(&format!("{federation}\n{more}")).expect("a federation with these tables");
     }
     let federation = parse(federation).expect("a federation");
@@ -210,6 +233,38 @@ fn trainers_have_tables_of_their_own() {
     let names: Vec<_> = settings.training.trainers.iter().map(Configured::kind).collect();
     let expected = ["mixing", "averaging"].map(|name| Choice::named(name).expect("known"));
     assert_eq!(names, expected);
+}
+
+#[test]
+fn scales_are_declared_by_mean_or_by_range() {
+    let text = GOOD.replace(
+        "[training]",
+        "[data]\nlog = [\"amount\"]\nclip = inf\n[data.scales]\nage = { mean = 60, deviation = 15 }\n\
+         dose = { min = 0, max = 8.0 }\namount = { min = 0, max = 99 }\n[training]",
+    );
+    let federation = parse(&text).expect("a good file");
+    let data = &federation.settings.data;
+    let scale = |column: &str| {
+        let scale = data.scales[column].scale(data.transform(column)).expect("a scale");
+        (scale.mean, scale.deviation)
+    };
+    assert_eq!(scale("age"), (60.0, 15.0));
+    assert_eq!(scale("dose"), (4.0, 2.0));
+    let log = 100f64.ln();
+    assert_eq!(scale("amount"), (log / 2.0, log / 4.0));
+    assert!(data.clip.is_infinite());
+    let written = federation.settings.to_toml();
+    assert_eq!(parse(&written).expect("what was written out"), federation);
+}
+
+/// Where no row with a gap is left, no column says so.
+#[test]
+fn indicators_are_for_gaps_that_are_filled() {
+    for (incomplete, has) in [("fill", true), ("leave-out", false), ("refuse", false)] {
+        let data = format!("[data]\nincomplete = \"{incomplete}\"\n[training]");
+        let settings = parse(&GOOD.replace("[training]", &data)).expect("a good file").settings;
+        assert_eq!(settings.data.has_indicators(), has, "{incomplete}");
+    }
 }
 
 /// Every key is explained.

@@ -33,6 +33,7 @@ fn rules() -> DataRules {
         missing: texts(&[""]),
         missing_in: BTreeMap::new(),
         incomplete: Incomplete::Fill,
+        named: Vec::new(),
     }
 }
 

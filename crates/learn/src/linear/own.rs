@@ -59,8 +59,8 @@ impl Own {
         self.rows.in_units(&self.tuned.parameters)
     }
 
-    /// What others may use of its data, without columns in which fewer than `fewest` rows are not 0: these
-    /// would give single records away.
+    /// What others may use of its data, without columns in which fewer than `fewest` rows differ from
+    /// the others: these would give single records away.
     pub fn summary(&self, fewest: usize) -> Summary {
         let mut summary = Summary::of(&self.rows, &self.best);
         let (rare, outputs) = (self.rows.rare_columns(fewest), self.rows.outputs());

@@ -115,11 +115,17 @@ impl Rows {
         self.width * self.outputs()
     }
 
-    /// The columns in which fewer than `fewest` rows are not 0.
+    /// The columns in which fewer than `fewest` rows differ from the most frequent value: of a category
+    /// those with few ones or few zeros, of numbers those that are nearly always missing or the same. A
+    /// sum over rows may give these rows away.
     pub fn rare_columns(&self, fewest: usize) -> Vec<usize> {
         let is_rare = |column: &usize| {
+            // The sum makes 0 of −0.
             let values = self.features.iter().skip(*column).step_by(self.width);
-            values.filter(|value| **value != 0.0).count() < fewest
+            let mut values: Vec<f64> = values.map(|value| value + 0.0).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            let most = values.chunk_by(|a, b| a == b).map(<[f64]>::len).max().unwrap_or(0);
+            values.len() - most < fewest
         };
         (0..self.columns()).filter(is_rare).collect()
     }

@@ -472,28 +472,30 @@ fn poor_data_gives_finite_summaries() {
     }
 }
 
-/// Columns that are 0 in nearly all rows are not in a summary.
+/// Columns that are the same in nearly all rows are not in a summary.
 #[test]
 fn rare_columns_are_left_out() {
     let mut stream = Stream::new(7, "rare", 0);
     let features = (0..40).flat_map(|row| {
         let rare = if row < 4 { 1.0 } else { 0.0 };
         let other = if row < 35 { 1.0 } else { 0.0 };
-        [normal(&mut stream), rare, other]
+        [normal(&mut stream), rare, other, 1.0 - rare]
     });
     let features: Vec<f64> = features.collect();
     let labels: Vec<u32> = (0..40).map(|row| u32::from(row % 3 == 0)).collect();
-    let own = Own::new(Rows::with_classes(features.into_iter(), 3, &labels, 1), 5);
-    assert_eq!(own.rows().rare_columns(5), [1]);
+    let own = Own::new(Rows::with_classes(features.into_iter(), 4, &labels, 1), 5);
+    assert_eq!(own.rows().rare_columns(5), [1, 3]);
+    assert_eq!(own.rows().rare_columns(4), [0; 0]);
     let (all, some) = (own.summary(0), own.summary(5));
-    for row in 0..3 {
-        for column in 0..3 {
-            let at = 3 * row + column;
-            let expected = if row == 1 || column == 1 { 0.0 } else { all.curvature()[at] };
+    for row in 0..4 {
+        for column in 0..4 {
+            let at = 4 * row + column;
+            let is_out = row % 2 == 1 || column % 2 == 1;
+            let expected = if is_out { 0.0 } else { all.curvature()[at] };
             assert_eq!(some.curvature()[at], expected);
         }
     }
-    assert_eq!(some.linear(), [all.linear()[0], 0.0, all.linear()[2]]);
+    assert_eq!(some.linear(), [all.linear()[0], 0.0, all.linear()[2], 0.0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tables with gaps: their scales, alone and put together, and the samples they become.
 
-use fedcompetitors_learn::{Column, LearnError, Scale, Table, Targets};
+use fedcompetitors_learn::{Column, Encoding, LearnError, Scale, Table, Targets, Transform};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
 
@@ -73,6 +73,8 @@ fn without_scales_numbers_stay_and_gaps_are_0() {
     assert_eq!(patients().feature_names(false).len(), samples.columns());
 }
 
+const PLAIN: Encoding = Encoding { indicators: false, clip: f64::INFINITY };
+
 /// However numbers are scaled, a gap is filled with the participant's own mean, if it has
 /// one.
 #[test]
@@ -83,12 +85,12 @@ fn gaps_are_filled_with_ones_own_mean() {
     ];
     let table = table(columns, 3).expect("good");
     let own = table.scales(&[0, 2]);
-    let plain = table.encode_filled(Some(&own), None, false).expect("good");
+    let plain = table.encode_filled(Some(&own), None, PLAIN).expect("good");
     assert_eq!(plain.features(), [40.0, 0.0, 50.0, 0.0, 60.0, 0.0]);
     let shared = [Scale { count: 9, mean: 45.0, deviation: 5.0 }; 2];
-    let scaled = table.encode_filled(Some(&own), Some(&shared), false).expect("good");
+    let scaled = table.encode_filled(Some(&own), Some(&shared), PLAIN).expect("good");
     assert_eq!(scaled.features(), [-1.0, 0.0, 1.0, 0.0, 3.0, 0.0]);
-    assert!(table.encode_filled(Some(&own[..1]), None, false).is_err(), "one for each column");
+    assert!(table.encode_filled(Some(&own[..1]), None, PLAIN).is_err(), "one for each column");
 }
 
 #[test]
@@ -97,6 +99,64 @@ fn constant_columns_are_nothing_even_where_they_vary_later() {
     let table = table(columns, 4).expect("good");
     let samples = table.encode(Some(&table.scales(&[0, 1, 2])), false).expect("good");
     assert_eq!(samples.features(), [0.0; 4]);
+}
+
+#[test]
+fn far_numbers_are_clipped() {
+    let huge = [Some(1.0), Some(-1.0), Some(f32::MAX), Some(f32::MIN), None];
+    let table = table(vec![("dose", numbers(&huge))], 5).expect("good");
+    let scales = table.scales(&[0, 1]);
+    let clipped = Encoding { indicators: true, clip: 6.0 };
+    let samples = table.encode_filled(Some(&scales), Some(&scales), clipped).expect("good");
+    assert_eq!(samples.features(), [1.0, 0.0, -1.0, 0.0, 6.0, 0.0, -6.0, 0.0, 0.0, 1.0]);
+    let tiny = [Scale { count: 0, mean: 0.0, deviation: 1e-5 }];
+    let unclipped = table.encode_filled(Some(&scales), Some(&tiny), PLAIN);
+    assert!(matches!(unclipped, Err(LearnError::NotFinite { .. })), "no panic: {unclipped:?}");
+    assert!(table.encode_filled(Some(&scales), Some(&tiny), clipped).is_ok());
+}
+
+#[test]
+fn numbers_are_transformed_by_the_training_rows() {
+    let columns = vec![
+        ("amount", numbers(&[Some(0.0), Some(-9.0), Some(99.0), Some(f32::MAX), None])),
+        ("pain", categories(&["none"], &[Some(0), None, None, None, None])),
+        ("wait", numbers(&[Some(5.0), Some(1.0), Some(5.0), Some(1e9), None])),
+        ("age", numbers(&[Some(1.0), Some(2.0), Some(3.0), Some(4.0), Some(5.0)])),
+        ("never", numbers(&[None; 5])),
+    ];
+    let table = table(columns, 5).expect("good");
+    let transforms = [Transform::Log, Transform::Rank, Transform::None, Transform::Rank];
+    let names: Vec<&str> = table.number_names().collect();
+    assert_eq!(names, ["amount", "wait", "age", "never"]);
+    let fitted = table.fitted(&transforms, &[0, 1, 2]);
+    let (low, high) = (-0.967_421_566_101_701, 0.430_727_299_295_457_4);
+    let ranks: Vec<_> = fitted.ranks.iter().map(Option::is_some).collect();
+    assert_eq!(ranks, [false, true, false, true]);
+    let knots = fitted.ranks[1].as_ref().expect("ranks").knots();
+    assert_eq!(knots.len(), 2);
+    for (knot, expected) in knots.iter().zip([(1.0, low), (5.0, high)]) {
+        assert_eq!(knot.0.total_cmp(&expected.0), std::cmp::Ordering::Equal);
+        assert!((knot.1 - expected.1).abs() < 1e-12, "{knot:?}");
+    }
+    assert_eq!(fitted.scales[1], Scale { count: 3, ..Scale::UNIT });
+    assert_eq!(fitted.scales[3], Scale { count: 0, ..Scale::UNIT });
+    assert!((fitted.scales[0].mean - 10.0f64.ln() / 3.0).abs() < 1e-6, "{:?}", fitted.scales);
+    let samples = fitted.encode(Some(&fitted.scales), Encoding { clip: 6.0, ..PLAIN });
+    let samples = samples.expect("finite");
+    // The fourth row lies beyond the training rows, the last one misses everything but the age.
+    let row = |at: usize| &samples.features()[at * 5..][..5];
+    assert_eq!([row(3)[0], row(3)[2]].map(f32::to_bits), [6.0, high as f32].map(f32::to_bits));
+    assert_eq!(&row(4)[..3], [0.0; 3]);
+    assert!((0..5).all(|at| row(at)[4].to_bits() == 0), "nothing is known of this column");
+}
+
+#[test]
+fn the_logarithm_is_odd_and_finite() {
+    for value in [0.0, 1.0, 1e-30, f64::from(f32::MAX), f64::MAX] {
+        let log = Transform::log(value);
+        assert!(log.is_finite() && log >= 0.0, "{value}");
+        assert_eq!(Transform::log(-value).to_bits(), (-log).to_bits());
+    }
 }
 
 #[test]
@@ -201,6 +261,34 @@ proptest! {
         let parts: Vec<Vec<Scale>> = cuts.windows(2).map(|cut| scales(cut[0], cut[1])).collect();
         for (found, expected) in Scale::pooled(&parts).into_iter().zip(scales(0, rows)) {
             assert_close(found, expected, 1e-9);
+        }
+    }
+
+    /// Ranks don't care about the values, only about their order, and lie as the normal distribution does.
+    #[test]
+    fn ranks_are_of_the_order_alone(columns in columns()) {
+        let table = of_numbers(&columns);
+        let cubes: Vec<Vec<Option<f32>>> = columns
+            .iter()
+            .map(|column| column.iter().map(|value| value.map(|value| value.powi(3))).collect())
+            .collect();
+        let cubes = of_numbers(&cubes);
+        let rows: Vec<u32> = (0..table.len() as u32).collect();
+        let transforms = vec![Transform::Rank; columns.len()];
+        let encoded = |table: &Table| {
+            let fitted = table.fitted(&transforms, &rows);
+            let encoding = Encoding { indicators: true, clip: 6.0 };
+            fitted.encode(Some(&fitted.scales), encoding).expect("finite")
+        };
+        let (samples, twin) = (encoded(&table), encoded(&cubes));
+        for (found, expected) in samples.features().iter().zip(twin.features()) {
+            // Values next to 0 have equal cubes now and then.
+            prop_assert!((found - expected).abs() < 1.5, "{found} {expected}");
+            prop_assert!(found.abs() < 3.0);
+        }
+        for column in (0..samples.columns()).step_by(2) {
+            let sum: f32 = samples.features().iter().skip(column).step_by(samples.columns()).sum();
+            prop_assert!(sum.abs() < 1e-3 * rows.len() as f32 + 1.0, "{sum}");
         }
     }
 

@@ -2,3 +2,4 @@
 
 mod coordinator;
 mod runs;
+mod tables;
