@@ -19,7 +19,7 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, UsageGraph, random::Stream,
 };
 use fedcompetitors_learn::{
-    Accuracy, ClassSplit, Cnn, Learner, Loss, NativeLearner, Rule, Samples, Targets,
+    Accuracy, ClassSplit, Cnn, Learner, Loss, NativeLearner, OptimizerSettings, Samples, Targets,
     synthetic::Synthetic,
 };
 
@@ -63,14 +63,14 @@ pub fn run(python: &Path, whole: Whole, cifar10: Option<&Path>) -> Result<Vec<Ro
     println!("{:34} {:>12} {:>12} {:>8}", "", "ours", "PyTorch's", "faster");
 
     let synthetic = Synthetic::strong().learners(1, 20, 10)?;
-    let adam = Rule::Adam { rate: 0.003, decay: 0.0 };
+    let adam = OptimizerSettings::Adam { rate: 0.003, decay: 0.0 };
     let mut job = Job { rows: &mut rows, peer: &mut peer, what: "hypernetwork step, synthetic" };
     job.run(TURNS, &format!("synthetic {SYNTHETIC_STEPS}"), || {
         pool.install(|| step(&synthetic, SYNTHETIC_STEPS, |all, steps| joint(adam, all, steps)))
     })?;
 
     let images = images()?;
-    let rule = Rule::Sgd { rate: 0.01, momentum: 0.5, decay: 0.0 };
+    let rule = OptimizerSettings::Sgd { rate: 0.01, momentum: 0.5, decay: 0.0 };
     job.what = "hypernetwork step, small images";
     job.run(TURNS, &format!("cnn {CNN_STEPS}"), || {
         pool.install(|| step(&images, CNN_STEPS, |all, steps| joint(rule, all, steps)))
@@ -87,7 +87,7 @@ pub fn run(python: &Path, whole: Whole, cifar10: Option<&Path>) -> Result<Vec<Ro
     let Whole { seeds, evaluations } = whole;
     job.what = "reproduce synthetic-strong";
     job.run(1, &format!("reproduce {seeds} {evaluations}"), || {
-        let rules = vec![Rule::Adam { rate: 0.01, decay: 0.001 }];
+        let rules = vec![OptimizerSettings::Adam { rate: 0.01, decay: 0.001 }];
         let usual = Experiment::new(Setting::Strong, seeds);
         let experiment = Experiment { evaluations, rules, ..usual };
         let (seconds, results) = timed(|| pool.install(|| experiment.run(&|_, _| {})));
@@ -120,14 +120,18 @@ fn step(
 }
 
 /// So many steps of the joint hypernetwork.
-fn joint(rule: Rule, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
+fn joint(
+    rule: OptimizerSettings,
+    federation: &Federation<'_>,
+    steps: usize,
+) -> Result<(), FederateError> {
     JointHypernetwork { steps, ..JointHypernetwork::default() }.train(federation, rule).map(drop)
 }
 
 /// So many steps of everybody alone: the groups of a usage graph without edges are of one.
 fn alone(federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
     let usage = UsageGraph::builder(federation.competing().participants()).build();
-    let rule = Rule::Adam { rate: 0.001, decay: 0.0 };
+    let rule = OptimizerSettings::Adam { rate: 0.001, decay: 0.0 };
     let nothing = BenefitGraph::builder(federation.competing().participants()).build();
     // In one round validation data is looked at once, however many steps there are: so that
     // is done once, too, and no part of a step.

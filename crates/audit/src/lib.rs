@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fedcompetitors_record::{
     Audit, Declared, EstimateHistory, Finding, Ledger, Line, ModelHistory, Origin, PlanHistory,
-    Role, Status, TrainingHistory, Uncovered,
+    Role, Rule, Status, TrainingHistory, Uncovered,
 };
 
 use rivals::Rivals;
@@ -74,6 +74,7 @@ impl<'a> Auditor<'a> {
                 self.audit.references.push(training.method.clone());
             }
         } else {
+            replay.rule = training.rule;
             replay.plans(&training.usage, &training.plans);
             replay.ledger(&training.ledger);
             training.models.iter().for_each(|model| replay.model(model));
@@ -108,6 +109,8 @@ struct Replay<'a> {
     names: &'a BTreeMap<usize, String>,
     rivals: &'a Rivals,
     title: &'a str,
+    /// The rule that plans must keep.
+    rule: Rule,
     /// All participants whose data was delivered to each participant, and itself.
     carried: BTreeMap<usize, BTreeSet<usize>>,
     /// From whom a participant first received data of another one.
@@ -128,7 +131,8 @@ impl<'a> Replay<'a> {
     ) -> Self {
         let carried = names.keys().map(|&who| (who, BTreeSet::from([who]))).collect();
         let (from, breached, findings) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
-        Self { names, rivals, title, carried, from, known, breached, findings }
+        let rule = Rule::Paths;
+        Self { names, rivals, title, rule, carried, from, known, breached, findings }
     }
 
     fn flaw(&mut self, what: String) {
@@ -170,6 +174,10 @@ impl<'a> Replay<'a> {
                     if reached.insert(next) {
                         ahead.push(next);
                     }
+                }
+                // Data goes no further than one edge.
+                if self.rule == Rule::Messages {
+                    break;
                 }
             }
             if let Some(&rival) =

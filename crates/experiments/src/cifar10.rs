@@ -25,7 +25,7 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, UsageGraph, random::Stream,
 };
 use fedcompetitors_learn::{
-    ClassSplit, Cnn, Images, LearnError, Learner, Model, NativeLearner, Part, Rule,
+    ClassSplit, Cnn, Images, LearnError, Learner, Model, NativeLearner, OptimizerSettings, Part,
 };
 use fedcompetitors_select::Plan;
 use serde::{Deserialize, Serialize};
@@ -366,7 +366,7 @@ impl Instance<'_> {
             _ => &self.own,
         };
         let federation = federation(competing, learners, self.draw.seed)?;
-        let rule = Rule::Adam { rate, decay: 0.0 };
+        let rule = OptimizerSettings::Adam { rate, decay: 0.0 };
         let (evaluations, local_steps) = (evaluations - spent, LOCAL_STEPS);
         let effort = Effort { evaluations, local_steps, rule, batch: Some(BATCH) };
         let models = trainer(method).train(&federation, &usage, &benefit, effort)?;

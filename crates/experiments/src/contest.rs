@@ -10,7 +10,7 @@ use fedcompetitors_federate::{
     train::Effort,
 };
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
-use fedcompetitors_learn::{Learner, NativeLearner, Rule};
+use fedcompetitors_learn::{Learner, NativeLearner, OptimizerSettings};
 use rayon::prelude::*;
 
 use crate::{Method, Source, method::Variant};
@@ -23,11 +23,12 @@ pub(super) const CHOICE_SEEDS: [u64; 2] = [98, 99];
 pub(super) const BEFORE_FIRST_SEED: u64 = 900;
 
 /// The rules among which validation data chooses.
-pub(super) fn usual_rules() -> Vec<Rule> {
+pub(super) fn usual_rules() -> Vec<OptimizerSettings> {
     let rates = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3];
     let decays = [0.0, 0.001];
-    let rules =
-        rates.iter().flat_map(|&rate| decays.iter().map(move |&decay| Rule::Adam { rate, decay }));
+    let rules = rates
+        .iter()
+        .flat_map(|&rate| decays.iter().map(move |&decay| OptimizerSettings::Adam { rate, decay }));
     rules.collect()
 }
 
@@ -40,7 +41,7 @@ pub struct MethodResult {
     /// The method.
     pub method: Method,
     /// The rule that validation data chose.
-    pub rule: Rule,
+    pub rule: OptimizerSettings,
     /// What sets the trainer that it chose apart; empty where there was no choice.
     pub trainer: String,
     /// The test metric, for each seed that of each participant.
@@ -74,7 +75,7 @@ pub(super) struct Instance {
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
     pub method: Method,
-    rule: Rule,
+    rule: OptimizerSettings,
     /// Which of the method's trainers.
     trainer: usize,
 }
@@ -95,7 +96,7 @@ pub(super) struct Contest<'a> {
     /// Gradients for each participant and method.
     pub evaluations: usize,
     /// The rules among which validation data chooses.
-    pub rules: &'a [Rule],
+    pub rules: &'a [OptimizerSettings],
     /// Also compare the estimates with measured gains.
     pub measure: bool,
     /// How far a model is off on its participant's validation data.

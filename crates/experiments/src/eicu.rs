@@ -25,7 +25,8 @@ use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{Cohort, Hospitals};
 use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
 use fedcompetitors_learn::{
-    Auc, LearnError, Learner, Loss, Mlp, Model, NativeLearner, Part, Rule, Split, Targets,
+    Auc, LearnError, Learner, Loss, Mlp, Model, NativeLearner, OptimizerSettings, Part, Split,
+    Targets,
 };
 
 use crate::{
@@ -52,7 +53,7 @@ pub struct EicuExperiment {
     /// Gradients for each participant and method.
     pub evaluations: usize,
     /// The rules among which each method's validation data chooses.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<OptimizerSettings>,
     /// Also compare the estimates with measured gains.
     pub measure: bool,
 }

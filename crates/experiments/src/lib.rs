@@ -16,7 +16,7 @@ mod paper;
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::FileError;
 use fedcompetitors_graphs::CompetingGraph;
-use fedcompetitors_learn::{Learner, NativeLearner, Part, Rule};
+use fedcompetitors_learn::{Learner, NativeLearner, OptimizerSettings, Part};
 
 use contest::{BEFORE_FIRST_SEED, CHOICE_SEEDS, Contest, method_result, usual_rules};
 
@@ -45,7 +45,7 @@ pub struct Experiment {
     /// Gradients for each participant and method.
     pub evaluations: usize,
     /// The rules among which each method's validation data chooses.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<OptimizerSettings>,
     /// Also compare the estimates with measured gains.
     pub measure: bool,
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use fedcompetitors_graphs::{
-    Certificate, Participants,
+    Certificate, Choice, Participants, Rule,
     bits::{BitMatrix, insert, ones},
 };
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,7 @@ const FORMAT: &str = "fedcompetitors-certificate/1";
 #[derive(Serialize)]
 struct CertificateView<'a> {
     format: &'static str,
+    rule: Rule,
     sets: Vec<SetView<'a>>,
 }
 
@@ -41,15 +42,26 @@ pub fn write_certificate(certificate: &Certificate, writer: &mut dyn Write) -> i
         participant: participants.name(owner),
         reaches: ones(certificate.set(owner)).map(|other| participants.name(other)).collect(),
     });
-    json::to_writer(writer, &CertificateView { format: FORMAT, sets: sets.collect() })
+    json::to_writer(
+        writer,
+        &CertificateView { format: FORMAT, rule: certificate.rule(), sets: sets.collect() },
+    )
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a certificate")]
 struct CertificateText<'a> {
     format: String,
+    /// Absent in what was written before there was a choice.
+    #[serde(default = "paths")]
+    rule: Choice<Rule>,
     #[serde(borrow)]
     sets: Vec<&'a RawValue>,
+}
+
+/// The rule of plans and certificates that name none.
+pub fn paths() -> Choice<Rule> {
+    Choice(&Rule::Paths)
 }
 
 #[derive(Deserialize)]
@@ -103,5 +115,5 @@ pub fn parse_certificate(
         let name = participants.name(owner).to_owned();
         return Err(FileError::new(path, Problem::Sets { name, count: 0 }));
     }
-    Ok(Certificate::claimed(participants, reached))
+    Ok(Certificate::claimed(*certificate.rule, participants, reached))
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, GraphError, Participants, ParticipantsBuilder, Reason, Refusal,
-    UsageGraph, bits::ones, refusals,
+    BenefitGraph, Certificate, Choice, CompetingGraph, Flaw, GraphError, Leak, Participants,
+    ParticipantsBuilder, Provenance, Reason, Refusal, Rule, UsageGraph, bits::ones, refusals,
 };
 use fedcompetitors_select::{Bounded, Past, Plan};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     FileError, Problem, atomically,
+    certificate::paths,
     graphs::check_count,
     json::{self, Document},
 };
@@ -27,6 +28,8 @@ const FORMAT: &str = "fedcompetitors-plan/1";
 pub struct StatedPlan {
     /// The policy that is said to have made it.
     pub policy: String,
+    /// The rule that it is said to keep.
+    pub rule: Rule,
     /// Who may learn from whom.
     pub usage: UsageGraph,
     /// The welfare that it states.
@@ -40,6 +43,39 @@ pub struct StatedPlan {
 }
 
 impl StatedPlan {
+    /// Proves that the plan keeps the rule that it names, with what models carry from before.
+    ///
+    /// # Errors
+    /// A path by which data comes to a competitor.
+    ///
+    /// # Panics
+    /// If the graph is over other participants.
+    pub fn prove(&self, competing: &CompetingGraph) -> Result<Certificate, Leak> {
+        match self.rule {
+            Rule::Paths => Certificate::prove_after(competing, &self.usage, &self.history()),
+            Rule::Messages => Certificate::prove_messages(competing, &self.usage),
+        }
+    }
+
+    /// Checks a certificate that somebody hands in for it.
+    ///
+    /// # Errors
+    /// The first flaw.
+    ///
+    /// # Panics
+    /// If the graph or the certificate is over other participants.
+    pub fn check(&self, competing: &CompetingGraph, claimed: &Certificate) -> Result<(), Flaw> {
+        if claimed.rule() != self.rule {
+            let (certificate, plan) = (claimed.rule(), self.rule);
+            return Err(Flaw::OtherRule { certificate, plan });
+        }
+        claimed.check_after(competing, &self.usage, &self.history())
+    }
+
+    fn history(&self) -> Provenance {
+        self.past.as_ref().map_or_else(|| Provenance::own(self.participants()), Past::present)
+    }
+
     /// The participants.
     pub fn participants(&self) -> &Participants {
         self.usage.participants()
@@ -51,6 +87,8 @@ impl StatedPlan {
 struct PlanText<'a> {
     format: String,
     policy: String,
+    #[serde(default = "paths")]
+    rule: Choice<Rule>,
     #[serde(borrow)]
     participants: Vec<&'a RawValue>,
     #[serde(borrow)]
@@ -169,6 +207,7 @@ pub fn parse_plan(path: &Path, text: &str) -> Result<StatedPlan, FileError> {
     let past = read_past(&document, &participants, plan.provenance, &plan.left, &plan.competing)?;
     Ok(StatedPlan {
         policy: plan.policy,
+        rule: *plan.rule,
         usage: usage.build(),
         welfare: plan.welfare,
         upper_bound: plan.upper_bound,
@@ -251,9 +290,10 @@ impl Serialize for PlanDocument<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let participants = self.benefit.participants();
         // JSON needs no exact number of fields, only whether there are any.
-        let mut object = serializer.serialize_struct("plan", 12)?;
+        let mut object = serializer.serialize_struct("plan", 13)?;
         object.serialize_field("format", FORMAT)?;
         object.serialize_field("policy", self.plan.policy)?;
+        object.serialize_field("rule", &self.plan.rule)?;
         object.serialize_field("participants", &List(|| participants.names()))?;
         object.serialize_field("usage", &List(|| self.edges()))?;
         object.serialize_field("welfare", &self.plan.welfare)?;

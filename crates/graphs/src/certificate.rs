@@ -3,6 +3,8 @@
 //! Nothing here knows how a plan was made: the certificate is computed from the usage
 //! graph alone, and its check is three short conditions that anyone can program anew.
 
+use fedcompetitors_record::Rule;
+
 use crate::{
     CompetingGraph, Participants, Provenance, Reachability, UsageGraph,
     bits::{BitMatrix, common_ones, contains, insert, intersects, is_subset, ones, visit_new},
@@ -18,8 +20,13 @@ use crate::{
 ///
 /// Where models carry data from before, each set must hold the carriers of its owner's
 /// data too: [`Certificate::prove_after`], [`Certificate::check_after`].
+///
+/// All of that is for the rule [`Rule::Paths`]. Under [`Rule::Messages`] data goes no further
+/// than one edge, because each message carries its sender's data alone: a set is its owner and
+/// those who learn from it, and holds no competitor either ([`Certificate::prove_messages`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
+    rule: Rule,
     participants: Participants,
     reached: BitMatrix,
 }
@@ -43,7 +50,44 @@ impl Certificate {
         for owner in 0..participants.len() {
             reached.row_mut(owner).copy_from_slice(reach.set(owner));
         }
-        Ok(Self { participants: participants.clone(), reached })
+        Ok(Self { rule: Rule::Paths, participants: participants.clone(), reached })
+    }
+
+    /// The certificate of a usage graph along which messages go that carry their senders' data
+    /// alone: no edge connects competitors.
+    ///
+    /// # Errors
+    /// An edge between competitors.
+    ///
+    /// # Panics
+    /// If the two graphs are over different participants.
+    pub fn prove_messages(competing: &CompetingGraph, usage: &UsageGraph) -> Result<Self, Leak> {
+        let participants = same_participants(competing, usage);
+        let mut between = usage.edges().filter(|&(from, to)| competing.competes(from, to));
+        if let Some((from, to)) = between.next() {
+            let pairs = 1 + between.count();
+            return Err(Leak { path: vec![from, to], pairs, from_before: false });
+        }
+        let reached = with_learners(usage);
+        Ok(Self { rule: Rule::Messages, participants: participants.clone(), reached })
+    }
+
+    /// [`Certificate::prove`] or [`Certificate::prove_messages`].
+    ///
+    /// # Errors
+    /// As those.
+    ///
+    /// # Panics
+    /// As those.
+    pub fn prove_by(
+        rule: Rule,
+        competing: &CompetingGraph,
+        usage: &UsageGraph,
+    ) -> Result<Self, Leak> {
+        match rule {
+            Rule::Paths => Self::prove(competing, usage),
+            Rule::Messages => Self::prove_messages(competing, usage),
+        }
     }
 
     /// The certificate of a usage graph that keeps the rule, given what models carry.
@@ -62,6 +106,7 @@ impl Certificate {
         match find_breach(competing, usage, history) {
             Some(breach) => Err(breach),
             None => Ok(Self {
+                rule: Rule::Paths,
                 participants: competing.participants().clone(),
                 reached: history.after(usage).carriers(),
             }),
@@ -73,9 +118,14 @@ impl Certificate {
     ///
     /// # Panics
     /// If the matrix has another size.
-    pub fn claimed(participants: &Participants, reached: BitMatrix) -> Self {
+    pub fn claimed(rule: Rule, participants: &Participants, reached: BitMatrix) -> Self {
         assert_eq!(participants.len(), reached.size(), "one row for each participant");
-        Self { participants: participants.clone(), reached }
+        Self { rule, participants: participants.clone(), reached }
+    }
+
+    /// The rule that it is about.
+    pub fn rule(&self) -> Rule {
+        self.rule
     }
 
     /// The participants.
@@ -117,6 +167,9 @@ impl Certificate {
     ) -> Result<(), Flaw> {
         let participants = same_participants(competing, usage);
         assert_eq!(participants, &self.participants, "one list of participants");
+        if self.rule == Rule::Messages {
+            return self.check_messages(competing, usage);
+        }
         let carriers = history.carriers();
         for owner in 0..participants.len() {
             if !contains(self.set(owner), owner) {
@@ -148,11 +201,46 @@ impl Certificate {
         }
         Ok(())
     }
+
+    /// Each set must be its owner and those who learn from it, and hold no competitor of its owner.
+    fn check_messages(&self, competing: &CompetingGraph, usage: &UsageGraph) -> Result<(), Flaw> {
+        let reached = with_learners(usage);
+        for owner in 0..self.participants.len() {
+            let (claimed, found) = (self.set(owner), reached.row(owner));
+            if !contains(claimed, owner) {
+                return Err(Flaw::OwnerMissing { owner });
+            }
+            if let Some(competitor) = common_ones(claimed, competing.competitors(owner)).next() {
+                return Err(Flaw::CompetitorInside { owner, competitor });
+            }
+            if let Some(to) = ones(found).find(|&other| !contains(claimed, other)) {
+                return Err(Flaw::NotClosed { owner, from: owner, to });
+            }
+            if let Some(claimed) = ones(claimed).find(|&other| !contains(found, other)) {
+                return Err(Flaw::NotReached { owner, claimed });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For each participant itself and those who learn from it.
+fn with_learners(usage: &UsageGraph) -> BitMatrix {
+    let mut reached = usage.learners();
+    (0..reached.size()).for_each(|owner| insert(reached.row_mut(owner), owner));
+    reached
 }
 
 /// What is wrong with a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
+    /// It is about another rule than the plan.
+    OtherRule {
+        /// The certificate's.
+        certificate: Rule,
+        /// The plan's.
+        plan: Rule,
+    },
     /// A set that does not hold its owner.
     OwnerMissing {
         /// The participant whose set it is.
@@ -196,6 +284,9 @@ impl Flaw {
     pub fn describe(&self, participants: &Participants) -> String {
         let name = |index| shown(participants.name(index));
         match *self {
+            Self::OtherRule { certificate, plan } => {
+                format!("it is about the rule `{certificate}`, and the plan about `{plan}`")
+            }
             Self::OwnerMissing { owner } => {
                 format!("the set of \"{0}\" does not hold \"{0}\" itself", name(owner))
             }

@@ -40,6 +40,7 @@ pub use benefit::{BenefitGraph, BenefitGraphBuilder};
 pub use certificate::{Certificate, Flaw, Leak, find_breach, find_leak};
 pub use competing::{CompetingGraph, CompetingGraphBuilder};
 pub use error::GraphError;
+pub use fedcompetitors_record::Rule;
 pub use participants::{Participants, ParticipantsBuilder, is_hidden, nearest, shown};
 pub use provenance::Provenance;
 pub use reach::{Reachability, longest_chain};

@@ -6,6 +6,7 @@
 
 use std::{fmt, ops::Deref, str::FromStr};
 
+use fedcompetitors_record::Rule;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::participants::{nearest, shown};
@@ -42,6 +43,24 @@ pub trait Registry: Entry + Sync + 'static {
 
     /// All entries, in the order in which lists show them.
     fn entries() -> &'static [&'static Self];
+}
+
+impl Entry for Rule {
+    fn name(&self) -> &'static str {
+        Rule::name(*self)
+    }
+
+    fn help(&self) -> &'static str {
+        Rule::help(*self)
+    }
+}
+
+impl Registry for Rule {
+    const KIND: &'static str = "rule";
+
+    fn entries() -> &'static [&'static Self] {
+        &[&Self::Paths, &Self::Messages]
+    }
 }
 
 /// An entry that was chosen.

@@ -2,7 +2,7 @@
 //! plain search.
 
 use fedcompetitors_graphs::{
-    Certificate, CompetingGraph, Flaw, Participants, Provenance, UsageGraph,
+    Certificate, CompetingGraph, Flaw, Participants, Provenance, Rule, UsageGraph,
     bits::{BitMatrix, contains, insert, remove},
     find_leak,
 };
@@ -100,7 +100,7 @@ proptest! {
                 } else {
                     insert(sets.row_mut(owner), other);
                 }
-                let tampered = Certificate::claimed(graphs.usage.participants(), sets);
+                let tampered = Certificate::claimed(Rule::Paths, graphs.usage.participants(), sets);
                 prop_assert!(tampered.check(&graphs.competing, &graphs.usage).is_err());
             }
         }
@@ -156,9 +156,56 @@ proptest! {
                     } else {
                         sets.set(owner, other);
                     }
-                    prop_assert!(check(&Certificate::claimed(participants, sets)).is_err());
+                    prop_assert!(check(&Certificate::claimed(Rule::Paths, participants, sets)).is_err());
                 }
             }
+        }
+    }
+
+    /// Under the rule of messages a plan is proven just where no edge connects competitors, the sets
+    /// are those of a direct count, and every other set is refused.
+    #[test]
+    fn messages_go_one_edge_far(graphs in graphs(6)) {
+        let count = graphs.usage.participants().len();
+        let leaks = graphs.usage.edges().any(|(a, b)| graphs.competing.competes(a, b));
+        match Certificate::prove_messages(&graphs.competing, &graphs.usage) {
+            Err(leak) => {
+                prop_assert!(leaks);
+                let [from, to] = leak.path[..] else { panic!("an edge") };
+                prop_assert!(graphs.usage.uses(from, to) && graphs.competing.competes(from, to));
+            }
+            Ok(certificate) => {
+                prop_assert!(!leaks);
+                prop_assert_eq!(certificate.rule(), Rule::Messages);
+                prop_assert_eq!(certificate.check(&graphs.competing, &graphs.usage), Ok(()));
+                let mut sets = BitMatrix::new(count);
+                for (owner, other) in (0..count * count).map(|at| (at / count, at % count)) {
+                    let reached = owner == other || graphs.usage.uses(owner, other);
+                    prop_assert_eq!(contains(certificate.set(owner), other), reached);
+                    if reached {
+                        sets.set(owner, other);
+                    }
+                }
+                for (owner, other) in (0..count * count).map(|at| (at / count, at % count)) {
+                    let mut sets = sets.clone();
+                    if sets.get(owner, other) {
+                        remove(sets.row_mut(owner), other);
+                    } else {
+                        sets.set(owner, other);
+                    }
+                    let participants = graphs.usage.participants();
+                    let claimed = Certificate::claimed(Rule::Messages, participants, sets);
+                    prop_assert!(claimed.check(&graphs.competing, &graphs.usage).is_err());
+                }
+            }
+        }
+    }
+
+    /// A plan that keeps the rule of paths keeps that of messages.
+    #[test]
+    fn paths_are_the_stronger_rule(graphs in graphs(8)) {
+        if find_leak(&graphs.competing, &graphs.usage).is_none() {
+            prop_assert!(Certificate::prove_messages(&graphs.competing, &graphs.usage).is_ok());
         }
     }
 
@@ -178,7 +225,7 @@ proptest! {
                 sets.set(owner, other);
             }
         }
-        let claimed = Certificate::claimed(graphs.usage.participants(), sets);
+        let claimed = Certificate::claimed(Rule::Paths, graphs.usage.participants(), sets);
         prop_assert!(claimed.check(&graphs.competing, &graphs.usage).is_err());
     }
 }
@@ -192,7 +239,7 @@ fn each_flaw_is_told_by_name() {
         for (owner, set) in sets.iter().enumerate() {
             set.iter().for_each(|&other| matrix.set(owner, other));
         }
-        Certificate::claimed(graphs.usage.participants(), matrix)
+        Certificate::claimed(Rule::Paths, graphs.usage.participants(), matrix)
             .check(&graphs.competing, &graphs.usage)
     };
     assert_eq!(check([&[0, 1, 2], &[1, 2], &[2], &[3]]), Ok(()));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     kernels::{self, View, multiply},
     models::{Mlp, Model, Work, uniform_layer},
-    optimizer::{OneStep, Optimizer, Rule},
+    optimizer::{OneStep, Optimizer, OptimizerSettings},
 };
 
 /// Ray → hidden → hidden → parameters, with ReLU behind the hidden layers.
@@ -43,7 +43,13 @@ const FEW_WEIGHTS: usize = 100_000;
 
 impl Hypernetwork {
     /// A network from rays of this length to this many parameters.
-    pub fn new(rays: usize, hidden: usize, made: usize, rule: Rule, stream: &mut Stream) -> Self {
+    pub fn new(
+        rays: usize,
+        hidden: usize,
+        made: usize,
+        rule: OptimizerSettings,
+        stream: &mut Stream,
+    ) -> Self {
         let trunk = Mlp::new(&[rays, hidden, hidden], 0.0);
         let trunk_parameters = trunk.initial(stream);
         let mut head = Vec::with_capacity(made * (hidden + 1));

@@ -34,6 +34,6 @@ pub use loss::Loss;
 pub use metrics::{Accuracy, Auc, Metric, Mse, TaskKind};
 pub use mix::{mix, weighted_sum};
 pub use models::{Cnn, Layers, LinearKind, Mlp, MlpKind, Model, ModelKind, Work};
-pub use optimizer::{Optimizer, Rule};
+pub use optimizer::{Optimizer, OptimizerSettings};
 pub use ranks::Ranks;
 pub use tabular::{Column, Encoding, Fitted, Scale, Table, Transform};

@@ -6,7 +6,7 @@ use crate::kernels::{self, AdamStep};
 
 /// A rule for steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum Rule {
+pub enum OptimizerSettings {
     /// Gradient descent with momentum: `v = m·v + g`, `p −= rate · v`.
     Sgd {
         /// The learning rate.
@@ -32,7 +32,7 @@ const EPSILON: f32 = 1e-8;
 /// A rule with what it remembers of the steps so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Optimizer {
-    rule: Rule,
+    rule: OptimizerSettings,
     steps: u32,
     pub(crate) first: Vec<f32>,
     /// Only Adam has two.
@@ -41,10 +41,10 @@ pub struct Optimizer {
 
 impl Optimizer {
     /// No steps yet, for so many parameters.
-    pub fn new(rule: Rule, parameters: usize) -> Self {
+    pub fn new(rule: OptimizerSettings, parameters: usize) -> Self {
         let second = match rule {
-            Rule::Sgd { .. } => Vec::new(),
-            Rule::Adam { .. } => vec![0.0; parameters],
+            OptimizerSettings::Sgd { .. } => Vec::new(),
+            OptimizerSettings::Adam { .. } => vec![0.0; parameters],
         };
         Self { rule, steps: 0, first: vec![0.0; parameters], second }
     }
@@ -64,8 +64,10 @@ impl Optimizer {
         self.steps += 1;
         let power = |base: f32| f64::from(base).powi(i32::try_from(self.steps).unwrap_or(i32::MAX));
         match self.rule {
-            Rule::Sgd { rate, momentum, decay } => OneStep::Sgd { rate, momentum, decay },
-            Rule::Adam { rate, decay } => OneStep::Adam(AdamStep {
+            OptimizerSettings::Sgd { rate, momentum, decay } => {
+                OneStep::Sgd { rate, momentum, decay }
+            }
+            OptimizerSettings::Adam { rate, decay } => OneStep::Adam(AdamStep {
                 rate: (f64::from(rate) / (1.0 - power(FIRST_DECAY))) as f32,
                 first_decay: FIRST_DECAY,
                 second_decay: SECOND_DECAY,

@@ -40,6 +40,14 @@ pub fn change(
 ) -> PyResult<Changed> {
     let choice = choice.check()?;
     let plan = parse(plan)?;
+    if plan.rule == Rule::Messages || choice.rule() == Rule::Messages {
+        return Err(Failure::new(
+            "NotASetting",
+            "under the rule `messages` nothing has to be remembered between plans",
+            "make a new plan with `select(…, policy=\"friends\")`",
+        )
+        .into());
+    }
     let mut past = plan.past.unwrap_or_else(|| Past::none(plan.usage.participants()));
     if step.trained {
         past.trained(&plan.usage);

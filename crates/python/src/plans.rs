@@ -12,8 +12,8 @@ use fedcompetitors_files::{
     write_certificate, write_json,
 };
 use fedcompetitors_graphs::{
-    self as graphs, Certificate, Choice as Registered, Leak, Participants, Provenance,
-    UnknownEntry, find_breach, find_leak, longest_chain,
+    self as graphs, Certificate, Choice as Registered, Leak, Participants, Provenance, Rule,
+    UnknownEntry, find_leak, longest_chain,
 };
 use fedcompetitors_report::{
     Comparison, Explanation, Measure, Verdict, certificate_text, comparison_text, leak_text, number,
@@ -94,6 +94,11 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// The rule that its plans keep.
+    pub fn rule(&self) -> Rule {
+        self.policy.rule()
+    }
+
     /// The sample counts, where the objective needs them.
     pub fn samples(&self, participants: &Participants) -> Result<Option<SampleCounts>, Failure> {
         let Some(samples) = &self.samples else {
@@ -148,7 +153,10 @@ pub fn written(
     let mut plan = Vec::new();
     plan_json(&mut plan, document).map_err(unwritable)?;
     // Not by the policy's word: proven by code that knows no policy.
-    let proof = Certificate::prove_after(document.competing, &document.plan.usage, history);
+    let proof = match document.plan.rule {
+        Rule::Paths => Certificate::prove_after(document.competing, &document.plan.usage, history),
+        Rule::Messages => Certificate::prove_messages(document.competing, &document.plan.usage),
+    };
     let proof = proof.map_err(|leak| {
         Failure::new("RuleBroken", leak_text(document.competing, &leak), "please report this plan")
     })?;
@@ -238,14 +246,12 @@ pub fn verify(
             number(plan.benefit_sum)
         ));
     }
-    let history =
-        plan.past.as_ref().map_or_else(|| Provenance::own(plan.participants()), Past::present);
-    let proven = py.detach(|| Certificate::prove_after(&competing, &plan.usage, &history));
+    let proven = py.detach(|| plan.prove(&competing));
     let certificate = proven.map_err(|leak| rule_broken(py, &competing, &leak))?;
     if let Some(claim) = against {
         let claimed = parse_certificate(Path::new("certificate"), claim, plan.participants())
             .map_err(Failure::from)?;
-        claimed.check_after(&competing, &plan.usage, &history).map_err(|flaw| {
+        plan.check(&competing, &claimed).map_err(|flaw| {
             let flaw = flaw.describe(plan.participants());
             Failure::new(
                 "CertificateRefused",
@@ -296,8 +302,7 @@ pub fn explain(
     let (from, to) = (find(helper)?, find(helped)?);
     // A plan that breaks the rule explains nothing.
     let present = plan.past.as_ref().map(Past::present);
-    let breach = || find_breach(&competing, &plan.usage, present.as_ref()?);
-    if let Some(leak) = find_leak(&competing, &plan.usage).or_else(breach) {
+    if let Err(leak) = plan.prove(&competing) {
         return Err(rule_broken(py, &competing, &leak));
     }
     let explanation =
@@ -355,7 +360,10 @@ pub fn compare(
                 note: plan.note,
             })
         };
-        Registered::all().map(one).collect()
+        // Plans are compared that keep one rule.
+        let comparable = Registered::all()
+            .filter(|policy: &Registered<dyn Policy>| policy.rule() == Rule::Paths);
+        comparable.map(one).collect()
     })?;
     let comparisons = comparisons?;
     let table = comparison_text(&comparisons, measure);

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Flow, Role, Status, Stop};
+use crate::{Flow, Role, Rule, Status, Stop};
 
 /// What the record says of the run itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +87,8 @@ pub struct TrainingHistory {
     pub method: String,
     /// The role of the method.
     pub role: Role,
+    /// The rule that its plans keep.
+    pub rule: Rule,
     /// Whether it is finished.
     pub is_done: bool,
     /// The edges of its last plan: helper, helped.

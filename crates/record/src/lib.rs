@@ -9,6 +9,7 @@
 mod audit;
 mod history;
 mod named;
+mod rule;
 mod run;
 mod spread;
 mod summary;
@@ -20,6 +21,7 @@ pub use history::{
     PlanHistory, TrainingHistory,
 };
 pub use named::UnknownName;
+pub use rule::Rule;
 pub use run::{Curve, LedgerLine, PlanStep, Record};
 pub use spread::Spread;
 pub use summary::{

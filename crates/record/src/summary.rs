@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{IncidentKind, named::named};
+use crate::{IncidentKind, Rule, named::named};
 
 named! {
     /// The status of a run.
@@ -168,6 +168,8 @@ pub struct Method {
     pub name: String,
     /// Its role in the comparison.
     pub role: Role,
+    /// The rule that its plans keep.
+    pub rule: Rule,
     /// The policy that makes its plans.
     pub policy: String,
     /// The trainer.

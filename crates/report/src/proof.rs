@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, UsageGraph, bits::ones, shown};
+use fedcompetitors_graphs::{
+    Certificate, CompetingGraph, Leak, Rule, UsageGraph, bits::ones, shown,
+};
 
 use crate::{
     path_text, plural, reporters_text,
@@ -21,11 +23,16 @@ pub fn certificate_text(
     with_past: bool,
 ) -> String {
     let participants = certificate.participants();
-    let mut text = format!(
-        "The plan keeps the rule: with its {}, none of the {} is connected, directly or through others.\n",
-        plural(usage.len(), "edge", "edges"),
-        plural(competing.pairs().count(), "competing pair", "competing pairs"),
-    );
+    let edges = plural(usage.len(), "edge", "edges");
+    let pairs = plural(competing.pairs().count(), "competing pair", "competing pairs");
+    let mut text = match certificate.rule() {
+        Rule::Paths => format!(
+            "The plan keeps the rule `paths`: with its {edges}, none of the {pairs} is connected, directly or through others.\n"
+        ),
+        Rule::Messages => format!(
+            "The plan keeps the rule `messages`: none of its {edges} connects any of the {pairs}. Chains of edges may;\nthe rule needs messages that carry their senders' data alone.\n"
+        ),
+    };
     if participants.len() > PRINTED {
         text.push_str("The certificate is too long to print; `--certificate FILE` writes it.\n");
         return text;
@@ -55,8 +62,11 @@ pub fn certificate_text(
     text.push_str(&table.render());
     text.push_str(
         "\nTo check it by hand: in no row does a name stand in both the second and the third column; and\n\
-         if Y learns from X, then Y stands in the second column of X and of every row that has X there",
+         if Y learns from X, then Y stands in the second column of X",
     );
+    if certificate.rule() == Rule::Paths {
+        text.push_str(" and of every row that has X there");
+    }
     text.push_str(if with_past {
         "; the row of X\nalso has those who carried the data of X before (`provenance` in the plan).\n"
     } else {

@@ -45,6 +45,7 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
             title: format!("{}, seed {}", training.method, training.seed),
             method: training.method,
             role: training.role,
+            rule: training.rule,
             is_done: training.gradients.is_some(),
             usage: store.rows(
                 "SELECT helper, helped FROM usage WHERE training = ?",

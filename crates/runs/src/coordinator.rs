@@ -417,6 +417,7 @@ impl Coordinator {
             seed: self.about.seed,
             method: self.method(),
             role: Role::Own,
+            rule: stated.rule,
             policy: self.about.policy.clone(),
             trainer: "mixing".into(),
             estimator: Some(self.about.estimator.clone()),

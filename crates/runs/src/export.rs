@@ -53,7 +53,7 @@ const TABLES: [(&str, &str); 14] = [
     ),
     (
         "trainings.csv",
-        "SELECT seed, method, policy, trainer, estimator, rounds, gradients, welfare, upper_bound,
+        "SELECT seed, method, policy, rule, trainer, estimator, rounds, gradients, welfare, upper_bound,
                 note, certificate
          FROM trainings ORDER BY id",
     ),
@@ -169,12 +169,13 @@ pub fn proof(folder: &Path) -> Result<Option<Proof>, RunError> {
 /// seed, whose models have files) and its certificate.
 fn proof_of(store: &Store) -> Result<Option<Proof>, RunError> {
     let trainings: Vec<(i64, Proven)> = store.rows(
-        "SELECT id, policy, welfare, upper_bound, certificate FROM trainings
+        "SELECT id, policy, rule, welfare, upper_bound, certificate FROM trainings
          WHERE certificate <> '' AND welfare IS NOT NULL ORDER BY id LIMIT 1",
         [],
         |row| {
-            let (policy, welfare, upper_bound) = (row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok((row.get(0)?, Proven { policy, welfare, upper_bound, certificate: row.get(4)? }))
+            let (policy, rule, welfare) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            let (upper_bound, certificate) = (row.get(4)?, row.get(5)?);
+            Ok((row.get(0)?, Proven { policy, rule, welfare, upper_bound, certificate }))
         },
     )?;
     let Some((id, proven)) = trainings.into_iter().next() else {
@@ -209,6 +210,7 @@ fn write_proof(store: &Store, into: &Path) -> Result<(), RunError> {
 /// A training with a proof.
 struct Proven {
     policy: String,
+    rule: String,
     welfare: f64,
     upper_bound: f64,
     certificate: String,
@@ -237,6 +239,7 @@ impl Proven {
         let plan = serde_json::json!({
             "format": "fedcompetitors-plan/1",
             "policy": self.policy,
+            "rule": self.rule,
             "participants": names,
             "usage": usage,
             "welfare": self.welfare,

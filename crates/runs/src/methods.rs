@@ -2,15 +2,15 @@
 
 use fedcompetitors_federate::train::Effort;
 use fedcompetitors_files::federation::{Method, OptimizerName, Scaling, Settings};
-use fedcompetitors_graphs::{BenefitGraph, Choice, CompetingGraph, UsageGraph};
-use fedcompetitors_learn::Rule;
+use fedcompetitors_graphs::{BenefitGraph, Choice, CompetingGraph, Rule, UsageGraph};
+use fedcompetitors_learn::OptimizerSettings;
 use fedcompetitors_record::{Flow, FlowSource};
 use fedcompetitors_select::{Effort as Search, Plan, Policy, SampleCounts, Setting};
 
-/// The limit of the search for the best plan: at most about a minute. It is counted in operations, not in
-/// seconds, so that a run finds the same plan on every machine. Federations of up to thirty or so
-/// are proven long before; beyond, the best plan found by then counts, and the record says how far
-/// from the best it may be.
+/// The limit of the search for the best plan: at most about a minute. It is counted in
+/// operations, not in seconds, so that a run finds the same plan on every machine. Federations of
+/// up to thirty or so are mostly proven long before; beyond, the best plan found by then counts,
+/// and the record says how far from the best it may be.
 const SEARCH: u64 = 100_000_000_000;
 
 /// The plan of a policy. `samples` are how many each participant trains and chooses on.
@@ -37,8 +37,8 @@ pub fn effort(settings: &Settings, evaluations: usize) -> Effort {
     let training = &settings.training;
     let (rate, decay) = (training.rate, training.decay);
     let rule = match training.optimizer {
-        OptimizerName::Adam => Rule::Adam { rate, decay },
-        OptimizerName::Sgd => Rule::Sgd { rate, momentum: training.momentum, decay },
+        OptimizerName::Adam => OptimizerSettings::Adam { rate, decay },
+        OptimizerName::Sgd => OptimizerSettings::Sgd { rate, momentum: training.momentum, decay },
     };
     Effort { evaluations, local_steps: training.local_steps, rule, batch: training.batch }
 }
@@ -63,6 +63,10 @@ pub fn flows(
     }
     if policy.needs_benefits() {
         flows.push(settings.estimator().flow(competing));
+    }
+    if policy.rule() == Rule::Messages {
+        let statement = "rule messages: each message carries its sender's data alone; a participant may help a friend of its competitor";
+        flows.push(flow(FlowSource::Method, statement, Vec::new()));
     }
     flows.extend(settings.trainer(trainer).flows(competing, usage));
     // Weights cannot follow from an estimate that was not made.

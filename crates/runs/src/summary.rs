@@ -195,6 +195,7 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<Method, Run
     Ok(Method {
         name: training.method.clone(),
         role: training.role,
+        rule: training.rule,
         policy,
         trainer,
         estimator,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use fedcompetitors_files::{federation::Method, write_certificate};
 use fedcompetitors_graphs::{
-    BenefitGraph, Certificate, Choice, CompetingGraph, Participants, UsageGraph, bits::ones,
+    BenefitGraph, Certificate, Choice, CompetingGraph, Participants, Rule, UsageGraph, bits::ones,
     refusals,
 };
 use fedcompetitors_learn::{Learner, Part};
@@ -102,7 +102,7 @@ impl Session<'_> {
         } else {
             let refused = refusals(prepared.competing(), &benefit, &usage, None);
             let estimator = settings.benefit.estimator;
-            let certificate = match self.proof(&usage) {
+            let certificate = match self.proof(policy.rule(), &usage) {
                 Err(RunError::Learning { error, .. }) => {
                     return self.stopped(store, &name, error, &Happened::default());
                 }
@@ -112,6 +112,7 @@ impl Session<'_> {
                 seed: self.seed,
                 method: name.clone(),
                 role: self.role(method),
+                rule: policy.rule(),
                 policy: policy.to_string(),
                 trainer: kind.to_string(),
                 estimator: policy.needs_benefits().then(|| estimator.to_string()),
@@ -150,6 +151,7 @@ impl Session<'_> {
                 seed: self.seed,
                 method: name.clone(),
                 role: self.role(Method::Pooled),
+                rule: Rule::Paths,
                 policy: name.clone(),
                 trainer: "averaging".into(),
                 estimator: None,
@@ -235,6 +237,13 @@ impl Session<'_> {
         match method {
             Method::Pooled => Role::Reference,
             _ if method == self.prepared.settings().method() => Role::Own,
+            // Under the rule of paths it breaks the rule.
+            Method::Planned(policy, _)
+                if policy.rule() == Rule::Messages
+                    && *self.prepared.settings().rule == Rule::Paths =>
+            {
+                Role::Reference
+            }
             Method::Planned(..) => Role::Baseline,
         }
     }
@@ -287,9 +296,9 @@ impl Session<'_> {
     }
 
     /// The proof of a plan.
-    fn proof(&self, usage: &UsageGraph) -> Result<String, RunError> {
+    fn proof(&self, rule: Rule, usage: &UsageGraph) -> Result<String, RunError> {
         let competing = self.prepared.competing();
-        let certificate = Certificate::prove(competing, usage).map_err(|leak| {
+        let certificate = Certificate::prove_by(rule, competing, usage).map_err(|leak| {
             let name = |who: &usize| competing.participants().name(*who).to_owned();
             let path: Vec<String> = leak.path.iter().map(name).collect();
             let end = |at: Option<&String>| at.cloned().unwrap_or_default();

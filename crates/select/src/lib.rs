@@ -27,9 +27,9 @@ mod shares;
 pub use past::{ChangeError, Past};
 pub use plan::{Bounded, Plan};
 pub use policies::{
-    Alone, CliqueCover, Cliques, Coalitions, Effort, Egoists, Greedy, Objective, ObjectiveKind,
-    Optimal, Policy, cliques, coalitions, diminishing, egoists, fairest, greedy, greedy_usage,
-    local_search, optimal,
+    Alone, CliqueCover, Cliques, Coalitions, Effort, Egoists, Friends, Greedy, Objective,
+    ObjectiveKind, Optimal, Policy, cliques, coalitions, diminishing, egoists, fairest, greedy,
+    greedy_usage, local_search, optimal,
 };
 pub use samples::{SampleCounts, SampleCountsError, SamplesMissing};
 pub use setting::Setting;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fedcompetitors_graphs::{UsageGraph, bits::contains};
+use fedcompetitors_graphs::{Rule, UsageGraph, bits::contains};
 
 use crate::{Setting, parallel::map_participants};
 
@@ -11,6 +11,8 @@ use crate::{Setting, parallel::map_participants};
 pub struct Plan {
     /// The policy that made it.
     pub policy: &'static str,
+    /// The rule that it keeps.
+    pub rule: Rule,
     /// Who may learn from whom.
     pub usage: UsageGraph,
     /// The sum of the benefits over the usage edges.
@@ -79,6 +81,7 @@ impl Plan {
         // Summed one after another: the same bits, whatever the number of threads.
         let (welfare, upper_bound) =
             sums.iter().fold((0.0, 0.0), |total, sum| (total.0 + sum.0, total.1 + sum.1));
-        Self { policy, usage, welfare, upper_bound, note: None, diminishing: None }
+        let (rule, note, diminishing) = (Rule::Paths, None, None);
+        Self { policy, rule, usage, welfare, upper_bound, note, diminishing }
     }
 }

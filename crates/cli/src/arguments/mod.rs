@@ -16,7 +16,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use fedcompetitors_files::MOST_PARTICIPANTS;
-use fedcompetitors_graphs::{Choice, Registry};
+use fedcompetitors_graphs::{Choice, Registry, Rule};
 use fedcompetitors_select::{Effort, Greedy, ObjectiveKind, Optimal, Policy};
 
 pub use data::*;
@@ -324,6 +324,9 @@ pub struct VerifyArguments {
     /// The plan, a file written by `select --out`.
     #[arg(long, value_name = "FILE")]
     pub plan: PathBuf,
+    /// Refuse a plan under another rule. A plan names its rule; without one it is `paths`.
+    #[arg(long, value_parser = entry::<Rule>())]
+    pub rule: Option<Choice<Rule>>,
     /// Write the certificate to this file.
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,

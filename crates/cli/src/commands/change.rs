@@ -7,8 +7,8 @@ use fedcompetitors_files::{
     write_json, write_plan,
 };
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, GraphError, Participants, Provenance, UsageGraph, bits::count,
-    shown,
+    BenefitGraph, CompetingGraph, GraphError, Participants, Provenance, Rule, UsageGraph,
+    bits::count, shown,
 };
 use fedcompetitors_report::{Change, PlanSummary, breaches_text, change_text};
 use fedcompetitors_select::{ChangeError, Past, Setting};
@@ -62,7 +62,14 @@ impl Step {
         let mut inputs: Vec<&Path> = vec![&arguments.files.competing, &arguments.files.benefit];
         inputs.extend(arguments.policy.objective.samples.as_deref());
         refuse_overwriting(arguments.out.as_deref(), &inputs)?;
-        let StatedPlan { usage, past, .. } = read_plan(&arguments.plan)?;
+        let StatedPlan { usage, past, rule, .. } = read_plan(&arguments.plan)?;
+        if rule == Rule::Messages || arguments.policy.policy.rule() == Rule::Messages {
+            return Err(Failure::Usage {
+                error: "under the rule `messages` nothing has to be remembered between plans"
+                    .into(),
+                hint: "make a new plan with `fedcompetitors select --policy friends`".into(),
+            });
+        }
         let mut past = past.unwrap_or_else(|| Past::none(usage.participants()));
         if !arguments.untrained {
             past.trained(&usage);

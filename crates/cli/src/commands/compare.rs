@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use fedcompetitors_files::write_json;
-use fedcompetitors_graphs::{Choice, find_leak, longest_chain};
+use fedcompetitors_graphs::{Choice, Rule, find_leak, longest_chain};
 use fedcompetitors_report::{Comparison, comparison_text};
 use fedcompetitors_select::{Policy, Setting, Shares};
 use serde_json::{Value, json};
@@ -19,7 +19,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
     let samples = arguments.objective.read_samples(graphs.benefit.participants())?;
     let objective = arguments.objective.with(samples.as_ref())?;
-    let compared = Choice::<dyn Policy>::all().map(|policy| {
+    // Plans are compared that keep one rule.
+    let comparable = Choice::<dyn Policy>::all().filter(|policy| policy.rule() == Rule::Paths);
+    let compared = comparable.map(|policy| {
         let start = Instant::now();
         let plan = Decider::new(policy, objective, &arguments.effort, 1)
             .plan(&Setting::new(&graphs.competing, &graphs.benefit));

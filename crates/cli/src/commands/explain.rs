@@ -1,7 +1,6 @@
 //! `explain`: why one participant may or may not learn from another.
 
 use fedcompetitors_files::{Graphs, read_graphs, read_plan, write_json};
-use fedcompetitors_graphs::{find_breach, find_leak};
 use fedcompetitors_report::{Explanation, Verdict};
 use fedcompetitors_select::Past;
 use serde_json::json;
@@ -27,8 +26,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
 
     // A plan that breaks the rule explains nothing.
     let present = plan.past.as_ref().map(Past::present);
-    let breach = || find_breach(&competing, &plan.usage, present.as_ref()?);
-    if let Some(leak) = find_leak(&competing, &plan.usage).or_else(breach) {
+    if let Err(leak) = plan.prove(&competing) {
         return report_leak(arguments.format, &competing, &leak);
     }
     let explanation =

@@ -17,7 +17,7 @@ use fedcompetitors_experiments::{
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{FileError, Problem, atomically, make_folder, write_json};
 use fedcompetitors_graphs::{BenefitGraph, Participants, UsageGraph};
-use fedcompetitors_learn::Rule;
+use fedcompetitors_learn::OptimizerSettings;
 use fedcompetitors_record::Spread;
 use fedcompetitors_report::{ExperimentRow, ExperimentTable};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -65,9 +65,9 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
 }
 
 /// The one rule that was asked for, if so.
-fn rules(arguments: &ReproduceArguments) -> Option<Vec<Rule>> {
+fn rules(arguments: &ReproduceArguments) -> Option<Vec<OptimizerSettings>> {
     let (rate, decay) = (arguments.rate?, arguments.decay?);
-    Some(vec![Rule::Adam { rate, decay }])
+    Some(vec![OptimizerSettings::Adam { rate, decay }])
 }
 
 /// A table in each form.
@@ -259,10 +259,10 @@ fn choice_text(result: &MethodResult) -> String {
     if result.trainer.is_empty() { rule } else { format!("{rule}, {}", result.trainer) }
 }
 
-fn rule_text(rule: Rule) -> String {
+fn rule_text(rule: OptimizerSettings) -> String {
     match rule {
-        Rule::Adam { rate, decay } => format!("Adam, rate {rate}, decay {decay}"),
-        Rule::Sgd { rate, momentum, decay } => {
+        OptimizerSettings::Adam { rate, decay } => format!("Adam, rate {rate}, decay {decay}"),
+        OptimizerSettings::Sgd { rate, momentum, decay } => {
             format!("SGD, rate {rate}, momentum {momentum}, decay {decay}")
         }
     }

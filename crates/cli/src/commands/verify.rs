@@ -4,7 +4,7 @@ use fedcompetitors_files::{
     StatedPlan, atomically, read_certificate, read_competing, read_plan, write_certificate,
     write_json,
 };
-use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, Provenance, shown};
+use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, shown};
 use fedcompetitors_report::{certificate_text, leak_text, number};
 use fedcompetitors_select::Past;
 use serde_json::json;
@@ -18,6 +18,12 @@ use crate::{
 pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     refuse_overwriting(arguments.certificate.as_deref(), &[&arguments.competing, &arguments.plan])?;
     let plan = read_plan(&arguments.plan)?;
+    if let Some(rule) = arguments.rule.filter(|rule| **rule != plan.rule) {
+        return Err(Failure::Usage {
+            error: format!("the plan is one under the rule `{}`, not `{rule}`", plan.rule),
+            hint: "omit `--rule` to check the rule that the plan names".into(),
+        });
+    }
     let competing = read_competing(&arguments.competing, plan.participants())?;
     let competing = match &plan.past {
         Some(past) => remember(past, competing),
@@ -30,10 +36,7 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
             number(plan.benefit_sum)
         ));
     }
-    // What models carry from before may break the rule where the plan's edges don't.
-    let history =
-        plan.past.as_ref().map_or_else(|| Provenance::own(plan.participants()), Past::present);
-    let certificate = match Certificate::prove_after(&competing, &plan.usage, &history) {
+    let certificate = match plan.prove(&competing) {
         Ok(certificate) => certificate,
         Err(leak) => {
             if let Some(path) = arguments.certificate.as_deref().filter(|path| path.exists()) {
@@ -48,7 +51,7 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     match &arguments.against {
         Some(path) => {
             let claimed = read_certificate(path, plan.participants())?;
-            check_claim(arguments, &competing, &plan, &history, &claimed)
+            check_claim(arguments, &competing, &plan, &claimed)
         }
         None => report_proof(arguments, &competing, &plan, &certificate),
     }
@@ -127,17 +130,20 @@ fn check_claim(
     arguments: &VerifyArguments,
     competing: &CompetingGraph,
     plan: &StatedPlan,
-    history: &Provenance,
     claimed: &Certificate,
 ) -> Result<Outcome, Failure> {
-    let flaw = claimed.check_after(competing, &plan.usage, history).err();
+    let flaw = plan.check(competing, claimed).err();
     let words = flaw.map(|flaw| flaw.describe(plan.participants()));
     print(|output| match (arguments.format, &words) {
         (Format::Json, words) => {
             write_json(output, &json!({ "holds": words.is_none(), "flaw": words }))
         }
         (Format::Text, None) => {
-            writeln!(output, "The certificate holds: it proves that the plan keeps the rule.")
+            writeln!(
+                output,
+                "The certificate holds: it proves that the plan keeps the rule `{}`.",
+                plan.rule
+            )
         }
         (Format::Text, Some(words)) => {
             writeln!(output, "The certificate does not hold for this plan: {words}.")

@@ -16,8 +16,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fedcompetitors_graphs::{
-    BenefitGraph, Choice, CompetingGraph, Entry, GraphError, Participants, Registry, UsageGraph,
-    refusals, shown,
+    BenefitGraph, Choice, CompetingGraph, Entry, GraphError, Participants, Registry, Rule,
+    UsageGraph, refusals, shown,
 };
 use fedcompetitors_record::{Participant, Record, Refused, Summary};
 use fedcompetitors_report::{
@@ -317,7 +317,10 @@ pub async fn what_if(
 fn usual_policy(summary: &Summary) -> Choice<dyn Policy> {
     let own = summary.own().and_then(|method| method.name.split('+').next());
     let own = own.and_then(|name| name.parse().ok());
-    own.filter(|_| summary.participants.len() <= AT_ONCE).unwrap_or(Choice(&Greedy))
+    let is_answered = |own: &Choice<dyn Policy>| {
+        own.rule() == Rule::Paths && summary.participants.len() <= AT_ONCE
+    };
+    own.filter(is_answered).unwrap_or(Choice(&Greedy))
 }
 
 /// What comes of a question.
@@ -380,7 +383,7 @@ fn answer<'a>(page: &'a Page, question: &Question) -> Result<WhatIf<'a>, GraphEr
         refused,
         then: shown,
         ask: format!("{}&why=", without_why.address()),
-        policies: choices(question.policy, |_| true),
+        policies: choices(question.policy, |policy| policy.rule() == Rule::Paths),
         objectives: choices(question.objective, |objective| objective.with(None).is_ok()),
         changes: question.changes(&participants),
         fields: question.fields(),

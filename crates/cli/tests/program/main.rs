@@ -11,6 +11,7 @@ mod manners;
 mod plans;
 mod proofs;
 mod report;
+mod rule;
 mod runs;
 mod serve;
 mod toys;

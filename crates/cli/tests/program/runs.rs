@@ -96,6 +96,19 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     assert!(metrics.contains("eight hospitals in three cities,local,3,East Clinic,"));
 }
 
+/// The counts are those of the rows that a participant trains and chooses on.
+#[test]
+fn a_run_with_diminishing_returns_says_what_its_plan_is_worth() {
+    let sandbox = Sandbox::new();
+    let objective = "[selection]\nobjective = \"diminishing\"\n[training]";
+    sandbox.write("federation.toml", &SMALL.replacen("[training]", objective, 1));
+    let output = sandbox.run(&["run", "federation.toml", "--out", "run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let status = text(&sandbox.run(&["status", "run"]).stdout);
+    assert!(status.contains("value by diminishing returns 0.0"), "{status}");
+    assert!(status.contains("no plan has more"), "{status}");
+}
+
 #[test]
 fn threads_and_restarts_change_nothing() {
     let sandbox = Sandbox::new();

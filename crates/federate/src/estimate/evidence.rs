@@ -30,6 +30,10 @@ settings! {
 impl Settings for Evidence {}
 
 impl Estimator for Evidence {
+    fn needs_linear_models(&self) -> bool {
+        true
+    }
+
     fn flow(&self, _: &CompetingGraph) -> Flow {
         flow(
             "evidence: each participant sends the coordinator a summary of its data; nothing is delivered to participants, but the plan follows from all summaries",

@@ -5,7 +5,7 @@
 //! trusted coordinators.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
-use fedcompetitors_learn::{Batch, Hypernetwork, Part, Rule, simplex, weighted_sum};
+use fedcompetitors_learn::{Batch, Hypernetwork, OptimizerSettings, Part, simplex, weighted_sum};
 use fedcompetitors_record::Flow;
 
 use super::{Estimator, EstimatorKind, Inputs, Search, candidates, entrust_all, flow, graph};
@@ -76,7 +76,7 @@ impl Estimator for JointHypernetwork {
         // single state of the network decides.
         let first = self.steps / 2;
         let due = |step: usize| (step - first) * self.ray_steps / (self.steps - first).max(1);
-        let rule = Rule::Adam { rate: self.rate as f32, decay: 0.0 };
+        let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
         self.train_and(federation, (rule, inputs.batch), |step, network, members| {
             if step < first {
                 return Ok(());
@@ -104,7 +104,7 @@ impl JointHypernetwork {
     pub fn train(
         &self,
         federation: &Federation<'_>,
-        rule: Rule,
+        rule: OptimizerSettings,
     ) -> Result<Hypernetwork, FederateError> {
         self.train_and(federation, (rule, None), |_, _, _| Ok(()))
     }
@@ -113,7 +113,7 @@ impl JointHypernetwork {
     fn train_and(
         &self,
         federation: &Federation<'_>,
-        (rule, batch): (Rule, Option<usize>),
+        (rule, batch): (OptimizerSettings, Option<usize>),
         mut after: impl FnMut(usize, &mut Hypernetwork, &mut [Headed]) -> Result<(), FederateError>,
     ) -> Result<Hypernetwork, FederateError> {
         let (count, shared) = (federation.len(), federation.shared());

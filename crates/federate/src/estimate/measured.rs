@@ -5,7 +5,7 @@
 //! the guard sees each pair.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
-use fedcompetitors_learn::{Optimizer, Part, Rule, weighted_sum};
+use fedcompetitors_learn::{Optimizer, OptimizerSettings, Part, weighted_sum};
 use fedcompetitors_record::Flow;
 
 use super::{Estimator, EstimatorKind, Inputs, candidates, entrust_all, flow, graph};
@@ -89,7 +89,7 @@ impl Measured {
         let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
         let batches = members.iter().map(|&member| Batches::new(federation, member, batch));
         let mut batches: Vec<Batches> = batches.collect();
-        let rule = Rule::Adam { rate: self.rate as f32, decay: 0.001 };
+        let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.001 };
         let mut optimizer = Optimizer::new(rule, models[0].len());
         let mut early_stopping = EarlyStopping::new(members[0], &models[0]);
         for step in 1..=self.steps {

@@ -7,7 +7,7 @@
 //! that goes through the exchange.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
-use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, weighted_sum};
+use fedcompetitors_learn::{Batch, Optimizer, OptimizerSettings, Part, kernels, weighted_sum};
 use fedcompetitors_record::Flow;
 
 use rayon::prelude::*;
@@ -118,7 +118,7 @@ impl Mixture {
         participant: usize,
         batch: Option<usize>,
     ) -> Result<Seeker, FederateError> {
-        let rule = Rule::Adam { rate: self.rate as f32, decay: 0.0 };
+        let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
         let mut headed = Headed::new(federation, participant, rule);
         let mut optimizer = Optimizer::new(rule, headed.model.len());
         let mut batches = Batches::new(federation, participant, batch);

@@ -63,6 +63,11 @@ pub trait Estimator: Debug + Send + Sync {
     /// How information flows in the estimate.
     fn flow(&self, competing: &CompetingGraph) -> Flow;
 
+    /// Whether models must be linear.
+    fn needs_linear_models(&self) -> bool {
+        false
+    }
+
     /// The file with given benefits that it needs.
     fn file(&self) -> Option<&str> {
         None

@@ -43,6 +43,14 @@ settings! {
 impl Settings for Evidence {}
 
 impl Trainer for Evidence {
+    fn sends_own_data_only(&self) -> bool {
+        true
+    }
+
+    fn needs_linear_models(&self) -> bool {
+        true
+    }
+
     fn begin(
         &self,
         federation: &Federation<'_>,

@@ -1,6 +1,6 @@
 //! A participant of a hypernetwork: the parameters that the network makes are shared, the head is its own.
 
-use fedcompetitors_learn::{Batch, Optimizer, Part, Rule};
+use fedcompetitors_learn::{Batch, Optimizer, OptimizerSettings, Part};
 use serde::{Deserialize, Serialize};
 
 use crate::{FederateError, Federation};
@@ -16,7 +16,7 @@ pub struct Headed {
 }
 
 impl Headed {
-    pub fn new(federation: &Federation<'_>, participant: usize, rule: Rule) -> Self {
+    pub fn new(federation: &Federation<'_>, participant: usize, rule: OptimizerSettings) -> Self {
         let model = federation.initial(participant);
         let head = Optimizer::new(rule, model.len() - federation.shared());
         Self { participant, gradient: vec![0.0; model.len()], model, head }

@@ -1,7 +1,7 @@
 //! A participant that trains a model of its own between two exchanges.
 
 use fedcompetitors_graphs::{bits, random::Stream};
-use fedcompetitors_learn::{Batch, Optimizer, Part, Rule, kernels, shuffle};
+use fedcompetitors_learn::{Batch, Optimizer, OptimizerSettings, Part, kernels, shuffle};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -145,9 +145,13 @@ impl Batches {
 
 /// The optimizer settings and, apart from them, the decay: as part of the loss it means the same to
 /// every trainer.
-pub fn without_decay(rule: Rule) -> (Rule, f32) {
+pub fn without_decay(rule: OptimizerSettings) -> (OptimizerSettings, f32) {
     match rule {
-        Rule::Sgd { rate, momentum, decay } => (Rule::Sgd { rate, momentum, decay: 0.0 }, decay),
-        Rule::Adam { rate, decay } => (Rule::Adam { rate, decay: 0.0 }, decay),
+        OptimizerSettings::Sgd { rate, momentum, decay } => {
+            (OptimizerSettings::Sgd { rate, momentum, decay: 0.0 }, decay)
+        }
+        OptimizerSettings::Adam { rate, decay } => {
+            (OptimizerSettings::Adam { rate, decay: 0.0 }, decay)
+        }
     }
 }

@@ -19,7 +19,7 @@ mod scaffold;
 use std::{fmt::Debug, sync::Arc};
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Registry, UsageGraph};
-use fedcompetitors_learn::{Part, Rule, weighted_sum};
+use fedcompetitors_learn::{OptimizerSettings, Part, weighted_sum};
 
 use fedcompetitors_record::Flow;
 
@@ -74,7 +74,7 @@ pub struct Effort {
     pub local_steps: usize,
     /// The optimizer settings. The decay is part of the loss, so that it means the same to every
     /// trainer.
-    pub rule: Rule,
+    pub rule: OptimizerSettings,
     /// Samples for each gradient; all if there are not as many, or if absent.
     pub batch: Option<usize>,
 }
@@ -84,6 +84,17 @@ pub trait Trainer: Debug + Send + Sync {
     /// Information that flows outside the ledger, by design.
     fn flows(&self, _competing: &CompetingGraph, _usage: &UsageGraph) -> Vec<Flow> {
         Vec::new()
+    }
+
+    /// Whether each message carries its sender's data alone, whatever the sender has received: needed under
+    /// the rule `messages`, which has no plan that keeps data from going on.
+    fn sends_own_data_only(&self) -> bool {
+        false
+    }
+
+    /// Whether models must be linear.
+    fn needs_linear_models(&self) -> bool {
+        false
     }
 
     /// A training before its first round. `usage` says who learns from whom; the weights of helpers

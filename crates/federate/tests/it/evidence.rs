@@ -12,7 +12,9 @@ use fedcompetitors_federate::{
 use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, UsageGraph, bits::ones, random::Stream,
 };
-use fedcompetitors_learn::{Auc, Learner, Loss, Mlp, NativeLearner, Rule, Samples, Split, Targets};
+use fedcompetitors_learn::{
+    Auc, Learner, Loss, Mlp, NativeLearner, OptimizerSettings, Samples, Split, Targets,
+};
 use fedcompetitors_testing::repeat;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -97,7 +99,7 @@ impl Case {
 }
 
 fn effort() -> Effort {
-    let rule = Rule::Adam { rate: 0.01, decay: 0.0 };
+    let rule = OptimizerSettings::Adam { rate: 0.01, decay: 0.0 };
     Effort { evaluations: 1, local_steps: 1, rule, batch: None }
 }
 

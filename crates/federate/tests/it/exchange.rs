@@ -12,7 +12,7 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, Reachability, UsageGraph,
     bits::{insert, ones},
 };
-use fedcompetitors_learn::{Learner, NativeLearner, Rule, synthetic::Synthetic};
+use fedcompetitors_learn::{Learner, NativeLearner, OptimizerSettings, synthetic::Synthetic};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
 
@@ -110,7 +110,7 @@ fn no_benefit(usage: &UsageGraph) -> BenefitGraph {
 }
 
 fn effort(local_steps: usize) -> Effort {
-    let rule = Rule::Adam { rate: 0.01, decay: 0.001 };
+    let rule = OptimizerSettings::Adam { rate: 0.01, decay: 0.001 };
     Effort { evaluations: 90, local_steps, rule, batch: Some(16) }
 }
 

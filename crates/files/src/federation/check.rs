@@ -4,8 +4,11 @@
 use std::{collections::BTreeSet, path::Path};
 
 use fedcompetitors_federate::kinds::BadSettings;
-use fedcompetitors_graphs::{Choice, CompetingGraph, ParticipantsBuilder, UnknownEntry, nearest};
+use fedcompetitors_graphs::{
+    Choice, CompetingGraph, ParticipantsBuilder, Rule, UnknownEntry, nearest,
+};
 use fedcompetitors_learn::{Metric, TaskKind, Transform};
+use fedcompetitors_select::Friends;
 use serde::{Deserialize, de::DeserializeOwned};
 use toml::{
     Spanned,
@@ -32,7 +35,11 @@ pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
         |(unknown, start)| unknown_value(path, Some(Place::of(text, start).line), unknown);
     let estimators = components::take(file.get_mut(), "benefit").map_err(unknown)?;
     let trainers = components::take(file.get_mut(), "training").map_err(unknown)?;
+    let names_policy = has_key(file.get_ref(), "selection", "policy");
     let mut settings = Settings::deserialize(toml::Deserializer::from(file)).map_err(wrong)?;
+    if *settings.rule == Rule::Messages && !names_policy {
+        settings.selection.policy = Choice(&Friends);
+    }
     let used = [settings.benefit.estimator];
     settings.benefit.estimators = components::configured(estimators, &used)
         .map_err(|(name, error)| bad_settings(path, text, ("benefit", name), error))?;
@@ -41,6 +48,14 @@ pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
         .map_err(|(name, error)| bad_settings(path, text, ("training", name), error))?;
     settings.model.kind = Some(settings.model.kind());
     Ok(settings)
+}
+
+/// Whether a section of a file has a key.
+fn has_key(file: &DeTable<'_>, section: &str, key: &str) -> bool {
+    match file.get(section).map(Spanned::get_ref) {
+        Some(DeValue::Table(table)) => table.get(key).is_some(),
+        _ => false,
+    }
 }
 
 /// A name that no entry of a registry has.
@@ -161,6 +176,7 @@ pub fn check(path: &Path, text: &str, settings: &Settings) -> Result<CompetingGr
     let checked = Checker { path, text, settings };
     checked.numbers()?;
     checked.task()?;
+    checked.rule()?;
     checked.lists()?;
     checked.sources()?;
     checked.competing()
@@ -294,6 +310,43 @@ impl Checker<'_> {
         training_key("momentum", momentum, "from 0 to below 1")?;
         training_key("decay", from_0(training.decay), "0 or more")?;
         training_key("batch", training.batch != Some(0), "1 or more")
+    }
+
+    /// Do rule, policies, trainers and model go together?
+    fn rule(&self) -> Result<(), FileError> {
+        use Step::Key;
+        let settings = self.settings;
+        if *settings.rule == Rule::Paths && settings.selection.policy.rule() == Rule::Messages {
+            let policy = settings.selection.policy.to_string();
+            let steps = [Key("selection"), Key("policy")];
+            return Err(self.error(&steps, FederationProblem::OtherRule { policy }));
+        }
+        let methods = settings.methods().into_iter().filter_map(|method| match method {
+            Method::Planned(policy, trainer) => Some((policy, trainer)),
+            Method::Pooled => None,
+        });
+        let is_linear = !settings.model.kind().has_hidden_layers();
+        for (policy, kind) in methods {
+            let trainer = settings.trainer(kind);
+            if policy.rule() == Rule::Messages && !trainer.sends_own_data_only() {
+                let (policy, trainer) = (policy.to_string(), kind.to_string());
+                let problem = FederationProblem::PassesOn { policy, trainer };
+                return Err(self.error(&[Key("training"), Key("trainer")], problem));
+            }
+            let (section, name) = if trainer.needs_linear_models() {
+                (["training", "trainer"], kind.to_string())
+            } else if policy.needs_benefits() && settings.estimator().needs_linear_models() {
+                (["benefit", "estimator"], settings.benefit.estimator.to_string())
+            } else {
+                continue;
+            };
+            if !is_linear {
+                let (kind, problem) =
+                    (section[1], FederationProblem::NeedsLinear { kind: section[1], name });
+                return Err(self.error(&[Key(section[0]), Key(kind)], problem));
+            }
+        }
+        Ok(())
     }
 
     /// Do the declared scales make sense, each for a column of numbers that is scaled?

@@ -43,6 +43,32 @@ pub enum FederationProblem {
         /// What it should be.
         wanted: &'static str,
     },
+    /// A policy for another rule than the federation's.
+    #[error(
+        "the policy `{policy}` keeps the rule `messages` only, and the federation's rule is `paths`"
+    )]
+    OtherRule {
+        /// The policy.
+        policy: String,
+    },
+    /// A trainer that passes on others' data, where only the rule `messages` holds.
+    #[error(
+        "the method `{policy}+{trainer}`: under the rule `messages` a message must carry its sender's data alone, and those of `{trainer}` carry others', too"
+    )]
+    PassesOn {
+        /// The policy.
+        policy: String,
+        /// The trainer.
+        trainer: String,
+    },
+    /// A trainer or estimator for linear models, and a model that is not one.
+    #[error("the {kind} `{name}` is for models without hidden layers")]
+    NeedsLinear {
+        /// What it is.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
     /// A participant needs exactly one source of data.
     #[error("participant \"{}\" has {}", shown(.participant), if *.both { "both `data` and `generate`" } else { "neither `data` nor `generate`" })]
     Source {
@@ -136,6 +162,16 @@ impl FederationProblem {
         match self {
             Self::Toml(_) => {
                 "see docs/federation-file.md for every key and its values; write texts in double quotes".into()
+            }
+            Self::OtherRule { .. } => "set `rule = \"messages\"`, or choose another policy".into(),
+            Self::PassesOn { .. } => {
+                "use the trainer `evidence`, or a policy other than `friends`".into()
+            }
+            Self::NeedsLinear { kind: "trainer", .. } => {
+                "leave `hidden` out of `[model]`, or set `trainer = \"mixing\"`".into()
+            }
+            Self::NeedsLinear { .. } => {
+                "leave `hidden` out of `[model]`, or set `estimator = \"mixture\"`".into()
             }
             Self::UnknownKey { nearest: Some(nearest), .. }
             | Self::UnknownValue { nearest: Some(nearest), .. } => {

@@ -7,7 +7,7 @@ use fedcompetitors_federate::{
     kinds::Configured,
     train::{Trainer, TrainerKind},
 };
-use fedcompetitors_graphs::{Choice, Registry};
+use fedcompetitors_graphs::{Choice, Registry, Rule};
 use fedcompetitors_learn::{
     Layers, LinearKind, Metric, MlpKind, ModelKind, Scale, TaskKind, Transform,
 };
@@ -15,6 +15,7 @@ use fedcompetitors_select::{ObjectiveKind, Optimal, Policy};
 use serde::{Deserialize, Serialize};
 
 use super::{components, methods::Method};
+use crate::certificate::paths;
 
 /// What a federation file says, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct Settings {
     /// A file of further competitions, `a,b` a line, beside each participant's own list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub competing: Option<String>,
+    /// The rule that the federation's own plan keeps.
+    #[serde(default = "paths")]
+    pub rule: Choice<Rule>,
     /// Further methods to compare with: see [`Method`].
     #[serde(default)]
     pub compare: Vec<String>,

@@ -2,7 +2,7 @@
 //!
 //! Written here because the libraries that are fast at a few hundred rows (`faer`) take longer to
 //! build than the whole workspace may grow by, and those that build fast (`nalgebra`) do not work in
-//! blocks. See `docs/decisions/0019-evidence.md`.
+//! blocks. See `docs/decisions/0021-evidence.md`.
 
 use crate::kernels::{View, multiply};
 

@@ -10,7 +10,7 @@ use std::{ops::Range, sync::Arc};
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{
     Accuracy, Batch, Cnn, Hypernetwork, Learner, Loss, Metric, Mlp, Model, Mse, NativeLearner,
-    Part, Rule, Samples, Targets,
+    OptimizerSettings, Part, Samples, Targets,
 };
 
 fn numbers(stream: &mut Stream, count: usize) -> Vec<f32> {
@@ -268,8 +268,8 @@ const SIZES: [(usize, usize, usize); 3] = [(3, 6, 20), (2, 17, 40), (4, 5, 300)]
 
 const RAYS: [[f64; 4]; 3] = [[0.5, 0.3, 0.2, 0.9], [0.1, 0.8, 0.1, 0.4], [1.0, 0.25, 0.5, 0.125]];
 
-fn plain(rate: f32) -> Rule {
-    Rule::Sgd { rate, momentum: 0.0, decay: 0.0 }
+fn plain(rate: f32) -> OptimizerSettings {
+    OptimizerSettings::Sgd { rate, momentum: 0.0, decay: 0.0 }
 }
 
 fn rounded(values: &[f64]) -> Vec<f32> {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use fedcompetitors_learn::{
-    Accuracy, Batch, Cnn, Learner, Loss, Mlp, Model, NativeLearner, Optimizer, Part, Rule, Samples,
-    Targets,
+    Accuracy, Batch, Cnn, Learner, Loss, Mlp, Model, NativeLearner, Optimizer, OptimizerSettings,
+    Part, Samples, Targets,
 };
 use serde::Deserialize;
 
@@ -142,11 +142,11 @@ impl Case {
 }
 
 impl RuleOf {
-    fn rule(&self) -> Rule {
+    fn rule(&self) -> OptimizerSettings {
         let Self { rate, momentum, decay, .. } = *self;
         match &self.kind[..] {
-            "sgd" => Rule::Sgd { rate, momentum, decay },
-            "adam" => Rule::Adam { rate, decay },
+            "sgd" => OptimizerSettings::Sgd { rate, momentum, decay },
+            "adam" => OptimizerSettings::Adam { rate, decay },
             other => panic!("rule {other}"),
         }
     }

@@ -1,5 +1,6 @@
 //! The certificate, what the audit found, and how to check both.
 
+use fedcompetitors_record::Rule;
 use maud::{Markup, html};
 
 use super::{
@@ -11,12 +12,24 @@ use crate::audit::{NOTHING_FOUND, looked_at, not_covered};
 /// A certificate that is longer is not put on the page.
 const LONGEST: usize = 100_000;
 
+/// The rule that the federation's own plan keeps.
+fn rule(page: &Page) -> &'static str {
+    match page.record.summary.own().map_or(Rule::Paths, |own| own.rule) {
+        Rule::Paths => {
+            "The rule: no participant's data may reach a competitor, directly or through any chain of others."
+        }
+        Rule::Messages => {
+            "The rule `messages`: no participant may receive a message that carries a competitor's data. A participant may help a friend of its competitor."
+        }
+    }
+}
+
 /// The section.
 pub fn section(page: &Page) -> Markup {
     let (folder, certificate) = (&page.folder, &page.record.certificate);
     html! {
         p {
-            "The rule: no participant's data may reach a competitor, directly or through any chain of others. "
+            (rule(page)) " "
             "The certificate proves it for the plan, the audit for what happened. "
             "You need not trust this page: anyone with the run directory can check both, with code that shares nothing with the code that made them."
         }

@@ -2,7 +2,7 @@
 
 use fedcompetitors_record::{
     Cell, Curve, Direction, IncidentKind, LedgerLine, Method, Metric, Moved, Participant, PlanStep,
-    Role, Status, Summary,
+    Role, Rule, Status, Summary,
 };
 
 use super::*;
@@ -98,6 +98,7 @@ fn method(name: &str, role: Role, add: f64, count: usize) -> Method {
     Method {
         name: name.into(),
         role,
+        rule: Rule::Paths,
         policy: String::new(),
         trainer: String::new(),
         estimator: None,

@@ -62,6 +62,7 @@ CREATE TABLE trainings (
     seed INTEGER NOT NULL,
     method TEXT NOT NULL,
     role TEXT NOT NULL,             -- own, baseline or reference
+    rule TEXT NOT NULL,             -- the rule that its plans keep: paths or messages
     policy TEXT NOT NULL,
     trainer TEXT NOT NULL,
     estimator TEXT,                 -- NULL where the plan needs no benefits

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use fedcompetitors_federate::exchange::hex;
-use fedcompetitors_record::{Flow, Incident, PlanFigures, Role, Stop, Transfer};
+use fedcompetitors_record::{Flow, Incident, PlanFigures, Role, Rule, Stop, Transfer};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
@@ -21,6 +21,8 @@ pub struct StoredTraining {
     pub method: String,
     /// The role of the method.
     pub role: Role,
+    /// The rule that its plans keep.
+    pub rule: Rule,
     /// How many rounds it takes.
     pub rounds: usize,
     /// Gradients of each participant; nothing until it is done.
@@ -74,6 +76,7 @@ pub struct NewTraining {
     pub seed: u64,
     pub method: String,
     pub role: Role,
+    pub rule: Rule,
     pub policy: String,
     pub trainer: String,
     pub estimator: Option<String>,
@@ -98,7 +101,7 @@ impl Store {
     /// All trainings that were begun, in order.
     pub fn trainings(&self) -> Result<Vec<StoredTraining>, RunError> {
         self.rows(
-            "SELECT id, seed, method, role, rounds, gradients FROM trainings ORDER BY id",
+            "SELECT id, seed, method, role, rounds, gradients, rule FROM trainings ORDER BY id",
             [],
             |row| {
                 Ok(StoredTraining {
@@ -108,6 +111,7 @@ impl Store {
                     role: named(row, 3)?,
                     rounds: row.get(4)?,
                     gradients: row.get(5)?,
+                    rule: named(row, 6)?,
                 })
             },
         )
@@ -119,8 +123,8 @@ impl Store {
             let plan = new.plan.as_ref();
             transaction.execute(
                 "INSERT INTO trainings (seed, method, role, policy, trainer, estimator, rounds,
-                                        certificate, welfare, upper_bound, note)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                        certificate, welfare, upper_bound, note, rule)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     new.seed,
                     new.method,
@@ -132,7 +136,8 @@ impl Store {
                     new.certificate,
                     plan.map(|plan| plan.welfare),
                     plan.map(|plan| plan.upper_bound),
-                    plan.and_then(|plan| plan.note.as_ref())
+                    plan.and_then(|plan| plan.note.as_ref()),
+                    new.rule.name()
                 ],
             )?;
             let id = transaction.last_insert_rowid();

@@ -12,7 +12,7 @@ use crate::RunError;
 
 /// All that is kept of a training when it ends, and what its figures are read with.
 const TRAINING: [&str; 10] = [
-    "SELECT id, seed, method, role, policy, trainer, estimator, rounds, gradients, certificate, welfare,
+    "SELECT id, seed, method, role, rule, policy, trainer, estimator, rounds, gradients, certificate, welfare,
             upper_bound, note, entries, (SELECT value FROM run WHERE key = 'name')
      FROM trainings WHERE id = ?1",
     "SELECT id, name FROM participants WHERE ?1 IS NOT NULL ORDER BY id",

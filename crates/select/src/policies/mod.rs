@@ -5,12 +5,13 @@ mod alone;
 mod cliques;
 mod coalitions;
 mod egoists;
+mod friends;
 mod greedy;
 mod optimal;
 
 use std::fmt::Debug;
 
-use fedcompetitors_graphs::{Entry, Registry, UsageGraph};
+use fedcompetitors_graphs::{Entry, Registry, Rule, UsageGraph};
 
 use crate::{Plan, Setting, closure::Closure};
 
@@ -18,6 +19,7 @@ pub use alone::Alone;
 pub use cliques::{CliqueCover, Cliques, cliques};
 pub use coalitions::{Coalitions, coalitions};
 pub use egoists::{Egoists, egoists};
+pub use friends::Friends;
 pub use greedy::{Greedy, greedy, greedy_usage};
 pub use optimal::{
     Effort, Objective, ObjectiveKind, Optimal, diminishing, fairest, local_search, optimal,
@@ -28,12 +30,17 @@ impl Registry for dyn Policy {
 
     /// The best plan first: a comparison measures the others by it.
     fn entries() -> &'static [&'static Self] {
-        &[&Optimal, &Greedy, &Egoists, &Coalitions, &Cliques, &Alone]
+        &[&Optimal, &Greedy, &Egoists, &Coalitions, &Cliques, &Alone, &Friends]
     }
 }
 
-/// A way to decide who may learn from whom. Every plan keeps the rule.
+/// A way to decide who may learn from whom. Every plan keeps the policy's rule.
 pub trait Policy: Entry + Debug + Send + Sync {
+    /// The rule that its plans keep.
+    fn rule(&self) -> Rule {
+        Rule::Paths
+    }
+
     /// Whether the plan depends on who would help whom.
     fn needs_benefits(&self) -> bool {
         true

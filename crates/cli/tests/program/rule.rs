@@ -1,0 +1,139 @@
+//! Plans, certificates and runs under the rule `messages`.
+
+use super::*;
+
+/// Five towns with one task, of which two pairs compete; A may help C, who competes with nobody.
+const TOWNS: &str = r#"
+name = "five towns"
+rule = "messages"
+compare = ["optimal+evidence", "friends+evidence"]
+
+[task]
+kind = "binary"
+
+[benefit]
+estimator = "evidence"
+
+[training]
+trainer = "evidence"
+
+[[participants]]
+name = "A"
+generate = { samples = 120, features = 6, kind = 1, difference = 0.1 }
+competes-with = ["B"]
+
+[[participants]]
+name = "B"
+generate = { samples = 150, features = 6, kind = 1, difference = 0.1 }
+
+[[participants]]
+name = "C"
+generate = { samples = 90, features = 6, kind = 1, difference = 0.1 }
+
+[[participants]]
+name = "D"
+generate = { samples = 200, features = 6, kind = 1, difference = 0.1 }
+competes-with = ["E"]
+
+[[participants]]
+name = "E"
+generate = { samples = 80, features = 6, kind = 1, difference = 0.1 }
+"#;
+
+#[test]
+fn a_plan_under_messages_is_proven_as_such() {
+    let sandbox = Sandbox::new();
+    let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
+    let files = ["--competing", &competing, "--benefit", &benefit];
+    let select = ["select", "--policy", "friends", "--out", "plan.json"];
+    let output = sandbox.run(&[&select[..], &files].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let plan = fs::read_to_string(sandbox.path("plan.json")).expect("written");
+    assert!(plan.contains("\"rule\": \"messages\""), "{plan}");
+    let proof = sandbox.verify("plan.json", &["--certificate", "certificate.json"]);
+    insta::assert_snapshot!(seen(&proof));
+    insta::assert_snapshot!(seen(&sandbox.verify("plan.json", &["--against", "certificate.json"])));
+    // The same edges do not keep the rule of paths.
+    insta::assert_snapshot!(seen(&sandbox.verify("plan.json", &["--rule", "paths"])));
+    let paths = plan.replace("\"rule\": \"messages\"", "\"rule\": \"paths\"");
+    sandbox.write("paths.json", &paths);
+    assert_eq!(sandbox.verify("paths.json", &[]).status.code(), Some(1));
+    // A certificate for one rule proves nothing about the other.
+    sandbox.plan();
+    let other = sandbox.verify("plan.json", &["--against", "certificate.json"]);
+    assert_eq!(other.status.code(), Some(1));
+    insta::assert_snapshot!(seen(&other));
+    // A plan with an edge between competitors keeps neither.
+    let edge = "{\"from\": \"St Mary\", \"to\": \"General\", \"benefit\": 0.1},\n    ";
+    let leaking = plan.replacen("{\"from\"", &format!("{edge}{{\"from\""), 1);
+    sandbox.write("leak.json", &leaking);
+    insta::assert_snapshot!(seen(&sandbox.verify("leak.json", &[])));
+    // Nothing is remembered from plan to plan.
+    sandbox.write("plan.json", &plan);
+    let replan = ["replan", "--plan", "plan.json"];
+    insta::assert_snapshot!(seen(&sandbox.run(&[&replan[..], &files].concat())));
+}
+
+#[test]
+fn a_federation_under_messages_learns_from_all_friends() {
+    let sandbox = Sandbox::new();
+    sandbox.write("federation.toml", TOWNS);
+    let run = sandbox.run(&["run", "federation.toml"]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let audit = sandbox.run(&["audit", "federation-run", "--federation", "federation.toml"]);
+    assert_eq!(audit.status.code(), Some(0), "{}", text(&audit.stdout));
+    let export = sandbox.run(&["export", "federation-run", "--to", "tables"]);
+    assert_eq!(export.status.code(), Some(0), "{}", text(&export.stderr));
+    let usage = fs::read_to_string(sandbox.path("tables/usage.csv")).expect("written");
+    let edges = |method: &str| -> Vec<(String, String)> {
+        let lines = usage.lines().filter(|line| line.split(',').nth(1) == Some(method));
+        let cell = |line: &str, at| line.split(',').nth(at).unwrap_or_default().to_owned();
+        lines.map(|line| (cell(line, 2), cell(line, 3))).collect()
+    };
+    let friends = edges("friends+evidence");
+    let rivals = [["A", "B"], ["D", "E"]];
+    let compete =
+        |from: &str, to: &str| rivals.iter().any(|pair| pair.contains(&from) && pair.contains(&to));
+    assert!(friends.iter().all(|(from, to)| !compete(from, to)));
+    // Both rivals reach C, and C helps both: a chain that the rule of paths refuses.
+    let has = |from: &str, to: &str| friends.contains(&(from.into(), to.into()));
+    assert!(has("A", "C") && has("C", "B"), "{friends:?}");
+    assert!(edges("optimal+evidence").len() < friends.len());
+    let verify = ["verify", "--competing", "tables/proof/competing.csv"];
+    let plan = ["--plan", "tables/proof/plan.json", "--against", "tables/proof/certificate.json"];
+    let proof = sandbox.run(&[&verify[..], &plan].concat());
+    assert_eq!(proof.status.code(), Some(0), "{}", text(&proof.stdout));
+    assert!(text(&proof.stdout).contains("the rule `messages`"), "{}", text(&proof.stdout));
+    // The record of a run that was made by hand under the other rule is not clean.
+    let database = rusqlite::Connection::open(sandbox.path("federation-run/run.sqlite"));
+    database
+        .and_then(|all| all.execute("UPDATE trainings SET rule = 'paths'", []))
+        .expect("changed");
+    let audit = sandbox.run(&["audit", "federation-run"]);
+    assert_eq!(audit.status.code(), Some(1), "{}", text(&audit.stdout));
+    assert!(text(&audit.stdout).contains("connects"), "{}", text(&audit.stdout));
+}
+
+#[test]
+fn what_a_rule_does_not_allow_is_refused() {
+    let sandbox = Sandbox::new();
+    let mut seen_all = Vec::new();
+    for (old, new) in [
+        ("rule = \"messages\"", "[selection]\npolicy = \"friends\""),
+        ("trainer = \"evidence\"", "trainer = \"mixing\""),
+        ("[task]", "[model]\nhidden = [4]\n\n[task]"),
+        ("rule = \"messages\"", "rule = \"nothing\""),
+    ] {
+        // `rule` stands before any table.
+        let changed = if new.starts_with("[selection]") {
+            format!("{}\n{new}\n", TOWNS.replacen(old, "", 1))
+        } else {
+            TOWNS.replacen(old, new, 1)
+        };
+        sandbox.write("federation.toml", &changed);
+        let output = sandbox.run(&["check", "federation.toml"]);
+        assert_eq!(output.status.code(), Some(3), "{new}");
+        seen_all.push(seen(&output));
+    }
+    insta::assert_snapshot!(seen_all.join("\n\n"));
+}
