@@ -1,7 +1,7 @@
 //! A new plan that knows what has flowed: join, leave, declare.
 
 use fedcompetitors_files::PlanDocument;
-use fedcompetitors_graphs::{self as graphs, GraphError, Participants, shown};
+use fedcompetitors_graphs::{self as graphs, GraphError, Participants, Rule, shown};
 use fedcompetitors_report::{Change, PlanSummary, breaches_text, change_text};
 use fedcompetitors_select::{Past, Setting};
 use pyo3::prelude::*;

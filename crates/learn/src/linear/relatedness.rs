@@ -5,9 +5,9 @@ use super::Summary;
 /// The fractions of the variance of coefficients that may be each participant's own.
 pub const FRACTIONS: [f64; 4] = [0.03, 0.1, 0.3, 0.6];
 
-/// The variances of coefficients that are tried: from 2⁻¹² to 2⁴, two for each doubling. A grid lets all
+/// How many variances of coefficients are tried: from 2⁻¹² to 2⁴, two for each doubling. A grid lets all
 /// pairs with the same variance share what is expensive.
-const VARIANCES: std::ops::RangeInclusive<i32> = -24..=8;
+const VARIANCES: usize = 33;
 
 /// What two summaries say about each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,13 +76,13 @@ pub fn relatedness(a: &Prepared, b: &Prepared) -> Relation {
         },
     );
     let likelihoods: Vec<f64> = likelihoods.collect();
-    let largest = likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let likeliest = first_largest(&likelihoods);
+    let largest = likelihoods[likeliest];
     if !largest.is_finite() {
         return Relation { log_ratio: f64::NEG_INFINITY, saturation: 2.0 * a.variance };
     }
     let sum: f64 = likelihoods.iter().map(|likelihood| (likelihood - largest).exp()).sum();
     let mean = largest + (sum / FRACTIONS.len() as f64).ln();
-    let likeliest = likelihoods.iter().position(|value| *value == largest).unwrap_or(0);
     Relation {
         log_ratio: mean - a.log_evidence - b.log_evidence,
         saturation: 2.0 * FRACTIONS[likeliest] * a.variance,
@@ -91,22 +91,26 @@ pub fn relatedness(a: &Prepared, b: &Prepared) -> Relation {
 
 /// The logarithms of a summary's evidence at each variance that is tried.
 pub fn log_evidences(summary: &Summary) -> Vec<f64> {
-    VARIANCES.map(|power| summary.log_evidence(variance(power))).collect()
+    (0..VARIANCES).map(|at| summary.log_evidence(variance(at))).collect()
 }
 
 /// The variance of coefficients under which these summaries, given by their [`log_evidences`], are
 /// likeliest together; of equals the smallest.
 pub fn likeliest_variance<'a>(of: impl Iterator<Item = &'a [f64]>) -> f64 {
-    let mut sums = vec![0.0; VARIANCES.count()];
+    let mut sums = vec![0.0; VARIANCES];
     for evidences in of {
         sums.iter_mut().zip(evidences).for_each(|(sum, evidence)| *sum += evidence);
     }
-    let largest = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let at = sums.iter().position(|sum| *sum == largest).unwrap_or(0);
-    variance(VARIANCES.start() + at as i32)
+    variance(first_largest(&sums))
 }
 
-/// Two to this many halves.
-fn variance(power: i32) -> f64 {
-    2.0_f64.powf(0.5 * f64::from(power))
+/// One of the variances that are tried.
+fn variance(at: usize) -> f64 {
+    2.0_f64.powf(0.5 * at as f64 - 12.0)
+}
+
+/// Where the largest of some values stands first.
+fn first_largest(values: &[f64]) -> usize {
+    let places = (0..values.len()).rev();
+    places.max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0)
 }

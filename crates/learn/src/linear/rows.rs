@@ -124,7 +124,8 @@ impl Rows {
             let values = self.features.iter().skip(*column).step_by(self.width);
             let mut values: Vec<f64> = values.map(|value| value + 0.0).collect();
             values.sort_unstable_by(f64::total_cmp);
-            let most = values.chunk_by(|a, b| a == b).map(<[f64]>::len).max().unwrap_or(0);
+            let most =
+                values.chunk_by(|a, b| a.total_cmp(b).is_eq()).map(<[f64]>::len).max().unwrap_or(0);
             values.len() - most < fewest
         };
         (0..self.columns()).filter(is_rare).collect()

@@ -78,9 +78,8 @@ pub fn tuned(rows: &Rows, evidence: Option<&Summary>, folds: &Folds) -> Tuned {
             *loss += left_out.loss(&parameters);
         }
     }
-    let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-    let best = losses.iter().position(|loss| *loss == least).unwrap_or(0);
-    let weight = |loss: &f64| (least - loss).exp();
+    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0);
+    let weight = |loss: &f64| (losses[best] - loss).exp();
     let total: f64 = losses.iter().map(weight).sum();
     let counts: Vec<(usize, f64)> = losses
         .iter()
