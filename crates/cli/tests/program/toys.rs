@@ -6,14 +6,13 @@ use std::{collections::BTreeMap, env, process::Command};
 
 use super::*;
 
-/// Each toy: its file below `toys`, the folder of its registry, and its place there, before and after.
-const TOYS: [(&str, &str, &str, &str); 4] = [
-    ("policy.rs", "crates/select/src/policies", "&Alone]", "&Alone, &toy::Toy]"),
-    ("estimator.rs", "crates/federate/src/estimate", "&given::KIND]", "&given::KIND, &toy::KIND]"),
-    ("trainer.rs", "crates/federate/src/train", "            &scaffold::KIND,\n", TRAINERS),
-    ("metric.rs", "crates/learn/src/metrics", "&Accuracy]", "&Accuracy, &toy::Toy]"),
+/// Each toy: its file below `toys`, the folder of its registry, and its entry there.
+const TOYS: [(&str, &str, &str); 4] = [
+    ("policy.rs", "crates/select/src/policies", "&toy::Toy"),
+    ("estimator.rs", "crates/federate/src/estimate", "&toy::KIND"),
+    ("trainer.rs", "crates/federate/src/train", "&toy::KIND"),
+    ("metric.rs", "crates/learn/src/metrics", "&toy::Toy"),
 ];
-const TRAINERS: &str = "            &scaffold::KIND,\n            &toy::KIND,\n";
 
 /// What the build and the Python package need.
 const SOURCES: [&str; 8] = [
@@ -82,14 +81,27 @@ fn sources() -> Files {
     paths.filter_map(|path| Some((path.clone(), fs::read(root.join(path)).ok()?))).collect()
 }
 
+/// A module with one more entry at the end of the list that its `fn entries` returns.
+fn listed(module: &str, entry: &str) -> String {
+    let function = module.find("fn entries()").expect("a registry");
+    let list = function + module[function..].find("&[").expect("a list");
+    let end = list + module[list..].find(']').expect("the end of the list");
+    let (before, after) = module.split_at(end);
+    if before.trim_end().ends_with(',') {
+        format!("{before}    {entry},\n        {after}")
+    } else {
+        format!("{before}, {entry}{after}")
+    }
+}
+
 fn add_toys(files: &mut Files) {
     let toys = root().join("crates/cli/tests/program/toys");
-    for (file, folder, before, after) in TOYS {
+    for (file, folder, entry) in TOYS {
         let toy = fs::read(toys.join(file)).expect("a toy");
         assert!(files.insert(format!("{folder}/toy.rs").into(), toy).is_none());
         let registry = files.get_mut(&PathBuf::from(format!("{folder}/mod.rs"))).expect("a module");
         let module = text(registry);
-        let changed = module.replacen(before, after, 1).replacen("\nmod ", "\nmod toy;\nmod ", 1);
+        let changed = listed(&module, entry).replacen("\nmod ", "\nmod toy;\nmod ", 1);
         let new = changed.lines().filter(|line| !module.lines().any(|old| old == *line));
         assert_eq!(new.count(), 2, "{folder}: its `mod` and its line in the registry");
         *registry = changed.into_bytes();
