@@ -108,7 +108,7 @@ def test_newcomers_and_declarations(three: Graphs) -> None:
     with pytest.raises(fc.errors.PastBreaksRule) as past:
         joined.declare("Harbour", "General", competing=competing, benefit=wider)
     assert past.value.breaches == (("General", "Harbour"),)
-    assert past.value.hint.startswith('`restarting=["General"]` lets it begin again')
+    assert past.value.hint.startswith('`restarting=["General"]` lets it start again')
     declared = joined.declare(
         "Harbour", "General", competing=competing, benefit=wider, restarting=["General"]
     )

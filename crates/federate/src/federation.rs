@@ -49,7 +49,7 @@ pub enum FederateError {
     #[error("the checkpoint cannot be read")]
     Checkpoint,
     /// A model with hidden layers, where only a linear one can be used.
-    #[error("participant \"{}\" has a model with hidden layers, or one of its own making", fedcompetitors_graphs::shown(.participant))]
+    #[error("participant \"{}\" has a model that is not linear: hidden layers, or a learner of its own", fedcompetitors_graphs::shown(.participant))]
     NotLinear {
         /// The participant.
         participant: String,

@@ -288,28 +288,28 @@ impl Flaw {
                 format!("it is about the rule `{certificate}`, and the plan about `{plan}`")
             }
             Self::OwnerMissing { owner } => {
-                format!("the set of \"{0}\" does not hold \"{0}\" itself", name(owner))
+                format!("the set of \"{0}\" does not contain \"{0}\" itself", name(owner))
             }
             Self::CarrierMissing { owner, carrier } => format!(
-                "the set of \"{0}\" does not hold \"{1}\", whose model carries the data of \"{0}\" from before",
+                "the set of \"{0}\" does not contain \"{1}\", whose model carries the data of \"{0}\" from before",
                 name(owner),
                 name(carrier)
             ),
             Self::CompetitorInside { owner, competitor } => {
                 format!(
-                    "the set of \"{}\" holds its competitor \"{}\"",
+                    "the set of \"{}\" contains its competitor \"{}\"",
                     name(owner),
                     name(competitor)
                 )
             }
             Self::NotClosed { owner, from, to } => format!(
-                "the set of \"{}\" holds \"{}\" but not \"{2}\", though \"{2}\" learns from \"{1}\"",
+                "the set of \"{}\" contains \"{}\" but not \"{2}\", though \"{2}\" learns from \"{1}\"",
                 name(owner),
                 name(from),
                 name(to)
             ),
             Self::NotReached { owner, claimed } => format!(
-                "the set of \"{0}\" holds \"{1}\", but \"{0}\" does not reach \"{1}\"",
+                "the set of \"{0}\" contains \"{1}\", but \"{0}\" does not reach \"{1}\"",
                 name(owner),
                 name(claimed)
             ),

@@ -32,7 +32,7 @@ pub enum GraphError {
         nearest: Option<String>,
     },
     /// A participant that names itself as its competitor.
-    #[error("the participant \"{}\" is said to compete with itself", shown(.name))]
+    #[error("the participant \"{}\" is listed as its own competitor", shown(.name))]
     CompetesWithItself {
         /// The participant.
         name: String,
@@ -68,7 +68,7 @@ pub enum GraphError {
         value: f64,
     },
     /// A benefit of a participant to itself.
-    #[error("the participant \"{}\" is given a benefit to itself", shown(.name))]
+    #[error("the participant \"{}\" has a benefit to itself", shown(.name))]
     BenefitToItself {
         /// The participant.
         name: String,
@@ -82,7 +82,7 @@ pub enum GraphError {
         to: String,
     },
     /// A usage edge from a participant to itself.
-    #[error("the participant \"{}\" is said to learn from itself", shown(.name))]
+    #[error("the participant \"{}\" is listed as its own helper", shown(.name))]
     UsesItself {
         /// The participant.
         name: String,
@@ -124,13 +124,13 @@ impl GraphError {
                 "benefits are compared with each other: divide all of them by the same number".into()
             }
             Self::BenefitToItself { .. } => {
-                "everyone uses its own data anyway: leave the edge out (or set the matrix's diagonal to 0)"
+                "remove the edge, or set the matrix's diagonal to 0: every participant uses its own data anyway"
                     .into()
             }
             Self::DoubledBenefit { .. } | Self::DoubledUsage { .. } => {
                 "keep one of the two".into()
             }
-            Self::UsesItself { .. } => "everyone uses its own data anyway: leave the edge out".into(),
+            Self::UsesItself { .. } => "remove the edge: every participant uses its own data anyway".into(),
         }
     }
 }

@@ -247,22 +247,22 @@ fn each_flaw_is_told_by_name() {
         (
             [&[0, 1, 2], &[2], &[2], &[3]],
             Flaw::OwnerMissing { owner: 1 },
-            "the set of \"v2\" does not hold \"v2\" itself",
+            "the set of \"v2\" does not contain \"v2\" itself",
         ),
         (
             [&[0, 1, 2, 3], &[1, 2], &[2], &[3]],
             Flaw::CompetitorInside { owner: 0, competitor: 3 },
-            "the set of \"v1\" holds its competitor \"v4\"",
+            "the set of \"v1\" contains its competitor \"v4\"",
         ),
         (
             [&[0, 1], &[1, 2], &[2], &[3]],
             Flaw::NotClosed { owner: 0, from: 1, to: 2 },
-            "the set of \"v1\" holds \"v2\" but not \"v3\", though \"v3\" learns from \"v2\"",
+            "the set of \"v1\" contains \"v2\" but not \"v3\", though \"v3\" learns from \"v2\"",
         ),
         (
             [&[0, 1, 2], &[1, 2], &[2, 3], &[3]],
             Flaw::NotReached { owner: 2, claimed: 3 },
-            "the set of \"v3\" holds \"v4\", but \"v3\" does not reach \"v4\"",
+            "the set of \"v3\" contains \"v4\", but \"v3\" does not reach \"v4\"",
         ),
     ];
     for (sets, flaw, words) in cases {

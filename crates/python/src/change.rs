@@ -159,7 +159,7 @@ fn refuse_breaches(
         .collect();
     owners.dedup();
     let hint = format!(
-        "`restarting=[{}]` lets {} begin again from {} own data; the others keep their models",
+        "`restarting=[{}]` lets {} start again from {} own data; the others keep their models",
         owners.join(", "),
         if owners.len() == 1 { "it" } else { "them" },
         if owners.len() == 1 { "its" } else { "their" },

@@ -372,8 +372,8 @@ fn content_of(name: &str) -> Result<Content, Failure> {
         Ok(content @ (Content::Model | Content::Gradient)) => Ok(content),
         _ => Err(Failure::new(
             "NotASetting",
-            format!("nobody sends a \"{name}\""),
-            "a model or a gradient",
+            format!("the content \"{name}\" is unknown"),
+            "give \"model\" or \"gradient\"",
         )),
     }
 }

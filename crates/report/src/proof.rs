@@ -61,8 +61,8 @@ pub fn certificate_text(
     text.push('\n');
     text.push_str(&table.render());
     text.push_str(
-        "\nTo check it by hand: in no row does a name stand in both the second and the third column; and\n\
-         if Y learns from X, then Y stands in the second column of X",
+        "\nTo check it by hand: no row has the same name in its second and its third column; and if Y\n\
+         learns from X, then Y is in the second column of X",
     );
     if certificate.rule() == Rule::Paths {
         text.push_str(" and of every row that has X there");

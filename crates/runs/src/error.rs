@@ -62,7 +62,7 @@ pub enum RunError {
         what: String,
     },
     /// Somebody else is at work there.
-    #[error("another run is at work in {}", shown(&.folder.display().to_string()))]
+    #[error("another run is writing to {}", shown(&.folder.display().to_string()))]
     Busy {
         /// Where.
         folder: PathBuf,

@@ -229,7 +229,7 @@ impl Step {
         let restarts: Vec<String> =
             owners.iter().map(|&owner| format!("--restart \"{}\"", name(owner))).collect();
         tell(&format!(
-            "hint: `{}` lets {} begin again from {} own data; the others keep their models",
+            "hint: `{}` lets {} start again from {} own data; the others keep their models",
             restarts.join(" "),
             if owners.len() == 1 { "it" } else { "them" },
             if owners.len() == 1 { "its" } else { "their" },

@@ -19,7 +19,7 @@ pub enum DataProblem {
     #[error("this is a Parquet file, and this program was built without support for it")]
     Parquet,
     /// A column of a Parquet file holds more than a value in each row.
-    #[error("the column \"{}\" holds lists or records", shown(.column))]
+    #[error("the column \"{}\" contains lists or records", shown(.column))]
     Nested {
         /// The column.
         column: String,

@@ -57,7 +57,10 @@ fn it_is_read_as_the_same_rows_in_csv() {
 #[test]
 fn what_no_table_can_hold_is_refused_by_name() {
     let error = read_table(&stored("nested.parquet"), "City", &rules(), None).expect_err("lists");
-    assert!(error.to_string().ends_with("the column \"visits\" holds lists or records"), "{error}");
+    assert!(
+        error.to_string().ends_with("the column \"visits\" contains lists or records"),
+        "{error}"
+    );
 }
 
 #[test]
