@@ -90,11 +90,11 @@ def coordinate(
     carrier : Carrier
         Asks participants.
     run_dir : path
-        Where everything is kept.
+        The run directory.
     resume : bool, default False
-        Go on with a run that is there?
+        Resume an existing run?
     tell : callable
-        Is told what happens, in words.
+        Called with a sentence for each event.
     """
     work = _Coordination(names, start, tensors, settings, carrier, fspath(run_dir), tell)
     return work.run(resume)

@@ -139,7 +139,7 @@ class Answer:
     Attributes
     ----------
     model : array or None
-        Its model; for ``weigh`` the gradient, where its learner tells any.
+        Its model; for ``weigh`` the gradient, if its learner computes one.
     losses : tuple of float
         The validation losses of what it was asked about.
     metrics : dict
@@ -147,13 +147,13 @@ class Answer:
     samples : int
         How many samples it trains with.
     competitors : tuple of str or None
-        With whom it competes, by its own account; None: as before.
+        The competitors that it declares; None: as before.
     tells_gradients : bool
-        Can its learner do that?
+        True if its learner computes gradients.
     has_taken : bool
-        Did it go on from a mixture, this time or ever?
+        True if it has ever trained on from a mixture.
     leaves : bool
-        Does it want to leave?
+        True if it leaves the run.
     """
 
     model: Parameters | None = None

@@ -1,4 +1,4 @@
-"""Who would help whom: a participant's search for the mixture that its validation data likes."""
+"""Who would help whom: a participant's search for the mixture with the lowest validation loss."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INNER_RATE = 0.2
 
 
 class Search:
-    """A participant that looks for the mixture that its validation data likes best."""
+    """A participant that searches for the mixture with its lowest validation loss."""
 
     def __init__(
         self,

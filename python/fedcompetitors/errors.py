@@ -311,7 +311,7 @@ class UnknownNode(FedCompetitorsError):
 
 
 class DeploymentFailed(FedCompetitorsError):
-    """A link, a node or a run of Flower that does not start or has failed."""
+    """A SuperLink, a node or a run of Flower that does not start or has failed."""
 
 
 class NotAnApp(FedCompetitorsError):

@@ -2,7 +2,7 @@
 
 `FedCompetitors` is the strategy of a ``ServerApp``, `client_app` makes a ``ClientApp`` of any
 learner. ``examples/flower-hospitals`` is a complete application; ``python -m
-fedcompetitors.flower up`` starts a link and nodes on one machine for a try, and
+fedcompetitors.flower up`` starts a SuperLink and nodes on one machine for a try, and
 `LocalDeployment` does the same for tests.
 
 Needs ``pip install 'fedcompetitors[flower]'``.

@@ -71,7 +71,7 @@ def make_node_key(private: Path) -> None:
 
 
 def make_certificates(folder: Path) -> None:
-    """An authority for this try alone, and a link's certificate that it has signed.
+    """An authority for this try alone, and a SuperLink's certificate that it has signed.
 
     Writes ``ca.pem``, ``server.pem`` and ``server.key``. The authority's own key is not kept:
     nobody can make another certificate that these nodes would believe.

@@ -1,4 +1,4 @@
-"""A whole deployment of Flower on one machine: a link, and a node for each participant.
+"""A whole deployment of Flower on one machine: a SuperLink, and a node for each participant.
 
 Everything is as it would be between machines: TLS, nodes that are known by their keys, a
 database, a process for each node with a configuration of its own.
@@ -37,7 +37,7 @@ Value = str | int | float | bool
 # The connection's name in the configuration of the commands of Flower.
 LINK = "local"
 
-# Seconds after which a node that was refused tries again. A link takes a node that was killed
+# Seconds after which a node that was refused tries again. A SuperLink takes a node that was killed
 # for alive for up to a minute, and refuses its return until then.
 AGAIN_AFTER = 8.0
 
@@ -58,16 +58,16 @@ class _Node:
 
 
 class LocalDeployment:
-    """A link and nodes of Flower on this machine, for tests and for a try.
+    """A SuperLink and nodes of Flower on this machine, for tests and for a try.
 
     Parameters
     ----------
     folder : path
-        Where keys, certificates, the link's database and the logs are kept. What is there
-        already is used again, so that nodes are who they were.
+        The folder for keys, certificates, the SuperLink's database and the logs. Existing keys
+        are used again, so that nodes keep their identity.
     work_dir : path, optional
-        Where link and nodes work, which relative paths in configurations start from; if it
-        is not given, where this process works.
+        The working folder of SuperLink and nodes, to which paths in configurations are
+        relative. Default: that of this process.
 
     Examples
     --------
@@ -116,12 +116,12 @@ class LocalDeployment:
         self.close()
 
     def close(self) -> None:
-        """Ends all nodes and the link, and whatever they have started."""
+        """Ends all nodes and the SuperLink, and whatever they have started."""
         nodes = [node.process for node in self._nodes.values() if node.process is not None]
         if self._follower is not None:
             nodes.append(self._follower)
         with _undisturbed():
-            # Nodes before the link, so that they can say goodbye.
+            # Nodes before the SuperLink, so that they can sign off.
             end_all(nodes)
             if self._link is not None:
                 end_all([self._link])
@@ -130,20 +130,20 @@ class LocalDeployment:
         self._link = self._follower = None
         atexit.unregister(self.close)
 
-    # The link
+    # The SuperLink
 
     @property
     def address(self) -> str:
-        """Where the link listens."""
+        """Where the SuperLink listens."""
         return f"127.0.0.1:{self._port}"
 
     @property
     def link_log(self) -> Path:
-        """What the link and the server's app have said."""
+        """What the SuperLink and the server's app have said."""
         return self.folder / "link.log"
 
     def start_link(self, timeout: float = 60.0) -> None:
-        """Starts the link, again where it was before."""
+        """Starts the SuperLink, again where it was before."""
         command = [
             *("--host", "127.0.0.1"),
             *("--ssl-ca-certfile", str(self.folder / "ca.pem")),
@@ -174,12 +174,12 @@ class LocalDeployment:
             # Somebody else may have taken the port meanwhile.
             self._link.kill()
         raise DeploymentFailed(
-            f"the link does not start; end of its log:\n{_last_lines(self.link_log)}",
+            f"the SuperLink does not start; end of its log:\n{_last_lines(self.link_log)}",
             f"see {self.link_log}",
         )
 
     def kill_link(self) -> None:
-        """Kills the link and the server's app, as a power cut would."""
+        """Kills the SuperLink and the server's app, as a power cut would."""
         if self._link is not None:
             self._link.kill()
             self._link = None
@@ -235,7 +235,7 @@ class LocalDeployment:
         config : mapping, optional
             Its node-config; ``participant`` is its name if it says nothing else.
         is_registered : bool, default True
-            Does the link know its key? If not, it will be refused.
+            Does the SuperLink know its key? If not, it will be refused.
         starts : bool, default True
             Start it at once?
         """
@@ -261,8 +261,8 @@ class LocalDeployment:
     def start_node(self, name: str) -> None:
         """Starts a node, also one that was killed: it is who it was.
 
-        `tend`, and so `wait` and `wait_for_nodes`, start it again where the link refuses it: it
-        takes a killed node for alive for up to a minute.
+        `tend`, and so `wait` and `wait_for_nodes`, start it again where the SuperLink refuses it,
+        which takes a killed node for alive for up to a minute.
         """
         node = self._node(name)
         if node.process is not None and node.process.runs:
@@ -300,7 +300,7 @@ class LocalDeployment:
         return process is not None and process.runs
 
     def online(self) -> set[str]:
-        """Whose nodes the link takes for being there."""
+        """Whose nodes the SuperLink takes for being there."""
         there = {
             int(node["node-id"])
             for node in self.command("supernode", "list", LINK)["nodes"]
@@ -309,7 +309,7 @@ class LocalDeployment:
         return {name for name, node in self._nodes.items() if node.node_id in there}
 
     def wait_for_nodes(self, names: Sequence[str], timeout: float = 180.0) -> None:
-        """Waits until these nodes run and the link takes them for being there."""
+        """Waits until these nodes run and the SuperLink takes them for being there."""
         end = time.monotonic() + timeout
         while True:
             self.tend()
@@ -386,7 +386,7 @@ class LocalDeployment:
         timeout : float
             Seconds after which it has waited long enough.
         tell : callable
-            Is told each line that the server's app says; they are also in `run_log`.
+            Called with each line that the server's app prints; they are also in `run_log`.
 
         Raises
         ------
@@ -458,7 +458,7 @@ class LocalDeployment:
             )
             raise DeploymentFailed(
                 f"`flwr {' '.join(arguments[:2])}` failed: {str(said).strip()}",
-                f"check that the link runs: {self.link_log}",
+                f"check that the SuperLink runs: {self.link_log}",
             )
         return answer
 

@@ -1,6 +1,6 @@
 """Processes with all that they have started, and their end.
 
-A link and a node of Flower start processes of their own, some of them in a session of their
+A SuperLink and a node of Flower start processes of their own, some of them in a session of their
 own, so a process group is not enough: what is to end is found by who is whose child.
 """
 

@@ -117,10 +117,10 @@ class FedCompetitors(FedAvg):
     train_metrics_aggr_fn, evaluate_metrics_aggr_fn : callable or None
         Not accepted: an average over all participants would carry figures past the plan.
     participants : sequence of str, or dict of str to str
-        The participants: the names under which their nodes are registered with the link
+        The participants: the names under which their nodes are registered with the SuperLink
         (``flwr supernode register KEY --name NAME``), or for each participant the node's
         registered name or public key, as the text of its ``.pub`` file or as PEM. A key is
-        safer: a link lets two nodes have one name.
+        safer: a SuperLink lets two nodes have one name.
     run_dir : path
         The folder for plan, certificate, ledger, figures and models.
     resume : bool (default: True)
@@ -507,7 +507,7 @@ class _Carrier:
         while sent:
             is_late = time.monotonic() > end
             for reply in self.grid.pull_messages(list(sent)):
-                # The error of a node that is gone comes from the link itself: what it answers
+                # The error of a node that is gone comes from the SuperLink itself: what it answers
                 # says whose it is.
                 node = sent.pop(reply.metadata.reply_to_message_id, None)
                 if node is not None:

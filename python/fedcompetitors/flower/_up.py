@@ -27,9 +27,9 @@ NOISE = (
 )
 
 DESCRIPTION = """\
-Runs a Flower application on this machine as it would run on many: starts a link with TLS and
-a node with its own key for each participant, submits a run, shows its progress, and prints
-where the models and the record are."""
+Runs a Flower application on this machine as it would run on many: starts a SuperLink with TLS
+and a node with its own key for each participant, submits a run, shows its progress, and
+prints where the models and the record are."""
 
 EPILOG = """\
 The application's pyproject.toml lists the participants, each with its node-config:
@@ -38,8 +38,8 @@ The application's pyproject.toml lists the participants, each with its node-conf
   data = "data/general.csv"
   competitors = "clinic"
 
-To resume an interrupted run, run the same command again. Nodes and link end with the command,
-also at Ctrl-C. Exit status: 0 success, 1 the run has failed, 2 wrong usage, 130 stopped.
+To resume an interrupted run, run the same command again. SuperLink and nodes end with the
+command, also at Ctrl-C. Exit status: 0 success, 1 the run has failed, 2 wrong usage, 130 stopped.
 
 example:
   python -m fedcompetitors.flower up examples/flower-hospitals --run-config rounds=3"""
@@ -198,7 +198,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does what the arguments say, and gives the exit status."""
     given = parser().parse_args(arguments)
-    # Whoever ends us ends the link and the nodes, too.
+    # Whoever ends us ends the SuperLink and the nodes, too.
     before = {one: signal.signal(one, _stop) for one in (signal.SIGTERM, signal.SIGHUP)}
     try:
         _up(given)
@@ -238,13 +238,13 @@ def _up(given: argparse.Namespace) -> None:
         name: Path(app.folder, str(node.get("output", folder / "models" / name)))
         for name, node in app.nodes.items()
     }
-    _say(f"starting link and {len(app.nodes)} nodes in {folder}")
+    _say(f"starting SuperLink and {len(app.nodes)} nodes in {folder}")
     with LocalDeployment(folder, work_dir=app.folder) as local:
         keys.mkdir(exist_ok=True)
         for name, node in app.nodes.items():
             local.add_node(name, {**node, "output": str(outputs[name])})
             (keys / f"{name}.pub").write_text(local.public_key(name), encoding="utf-8")
-        _say(f"link: {local.address}, with TLS; nodes are identified by their keys")
+        _say(f"SuperLink: {local.address}, with TLS; nodes are identified by their keys")
         local.wait_for_nodes(list(app.nodes))
         _say(f"connected: {', '.join(app.nodes)}")
         run = local.submit(app.folder, config)
