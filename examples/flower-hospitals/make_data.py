@@ -1,4 +1,4 @@
-"""Writes `data/NAME.csv`: made-up patients of five hospitals, the same ones each time.
+"""Writes `data/NAME.csv`: synthetic patients of five hospitals, the same ones each time.
 
 University, general and clinic see one kind of patients, harbour and mountain another, for
 whom age, sugar and days count the other way round. Clinic, general and mountain are small and need help.

@@ -133,7 +133,7 @@ class Images:
 
 
 def read(folder: Path, names: list[str], most: int | None) -> tuple[Tensor, Tensor]:
-    """Images and classes of some files, at most so many."""
+    """Images and classes of some files, at most `most`."""
     records = np.concatenate(
         [np.fromfile(folder / name, np.uint8).reshape(-1, 3073) for name in names]
     )[:most]
@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--local-steps", type=int, default=50)
-    parser.add_argument("--images", type=int, help="use so many images of each kind and no more")
+    parser.add_argument("--images", type=int, help="use at most N images of each kind")
     arguments = parser.parse_args()
     torch.manual_seed(1)
     data = dealt(arguments.data, 10, seed=1, most=arguments.images)

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 FEATURES = ["age", "pressure", "sugar", "stay_days", "visits_before"]
 LABEL = "came_back"
-# Agreed upon beforehand, so that nobody has to tell its own.
+# Agreed in advance, so that no hospital reveals its own.
 MEAN = np.array([60, 135, 105, 6, 2], np.float32)
 SPREAD = np.array([15, 18, 25, 3, 1.5], np.float32)
-# Of twelve patients one after the other, so many are for training and for validation.
+# Of each twelve consecutive patients, the numbers for training and for validation.
 TRAINING, VALIDATION, ALL = 3, 3, 12
 
 Rows = tuple[NDArray[np.float32], NDArray[np.float32]]
