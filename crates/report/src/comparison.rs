@@ -27,7 +27,7 @@ pub struct Comparison {
     pub seconds: f64,
     /// Was the plan found to keep the rule?
     pub keeps_the_rule: bool,
-    /// What else there is to say about how it was made.
+    /// A note on how it was made, if any.
     pub note: Option<String>,
 }
 

@@ -27,7 +27,7 @@ pub struct PlanSummary<'a> {
     pub welfare: f64,
     /// What no plan can exceed.
     pub upper_bound: f64,
-    /// What else there is to say about how it was made.
+    /// A note on how it was made, if any.
     pub note: Option<&'a str>,
     /// What models carried before, where anything had flowed.
     pub history: Option<&'a Provenance>,

@@ -19,7 +19,7 @@ pub struct Plan {
     pub welfare: f64,
     /// No plan that keeps the rule has a larger welfare.
     pub upper_bound: f64,
-    /// What else there is to say about how it was made.
+    /// A note on how it was made, if any.
     pub note: Option<String>,
     /// Its value by diminishing returns, where that was the objective.
     pub diminishing: Option<Bounded>,
