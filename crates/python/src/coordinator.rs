@@ -1,4 +1,4 @@
-//! The coordinator: guard, ledger and store for participants that are elsewhere.
+//! The coordinator: guard, ledger and store for remote participants.
 
 use std::{borrow::Cow, path::PathBuf, sync::Mutex};
 

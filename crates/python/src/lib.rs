@@ -9,7 +9,7 @@
 //! | `graphs` | who competes, who would help whom |
 //! | `plans` | selection, proof, explanation, comparison |
 //! | `change` | a new plan that knows what has flowed |
-//! | `coordinator` | guard, ledger and store for participants that are elsewhere |
+//! | `coordinator` | guard, ledger and store for remote participants |
 //! | `mixing` | personalised mixing of models |
 //! | `errors` | each kind of error as an exception of its own |
 //! | `waiting` | long calls without the interpreter's lock, which Ctrl-C ends |

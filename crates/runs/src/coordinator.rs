@@ -1,5 +1,4 @@
-//! The coordinator, for a federation whose participants are elsewhere: at the other end
-//! of a network, or in another language.
+//! The coordinator of remote participants: at the other end of a network, or in another language.
 //!
 //! Whoever carries messages reports to it what has come and asks it before anything goes. It
 //! has the same guard, ledger and store as a run in one process, so the same audit reads it.

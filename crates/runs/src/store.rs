@@ -4,8 +4,8 @@
 //! is killed at any instant finds itself as it was at such a moment. What is too large for that is
 //! in files that are there before the database speaks of them.
 
-mod elsewhere;
 mod estimates;
+mod remote;
 #[cfg(test)]
 mod tests;
 mod trainings;
@@ -26,8 +26,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params, ty
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::RunError;
-pub use elsewhere::NewPlan;
 pub use estimates::{Estimate, title as estimate_title};
+pub use remote::NewPlan;
 pub use trainings::{Checkpoint, Figure, Happened, NewTraining, StoredModel, StoredTraining};
 
 /// Says that a database is ours: `FedC`.
@@ -97,7 +97,7 @@ impl Store {
         // Nobody else is at work here: what is half written was left by a run that was killed.
         remove_leftovers(folder);
         remove_leftovers(&folder.join(crate::models::FOLDER));
-        remove_leftovers(&folder.join(elsewhere::KEPT));
+        remove_leftovers(&folder.join(remote::KEPT));
         let path = folder.join(DATABASE);
         let connection = Connection::open(&path).map_err(|error| stored(&path, error))?;
         let store = Self { path, connection, _lock: Some(lock) };

@@ -184,7 +184,7 @@ CREATE TABLE checkpoints (
     hash BLOB NOT NULL              -- SHA-256 of both
 ) STRICT;
 
--- The last that was accepted of everybody who is elsewhere, until the training ends; and of what
+-- The last model accepted from each remote participant, until the training ends; and of what
 -- carried fewer participants' data, the last each time, for whom a competition is declared too
 -- late. The numbers are in files, which have the hash that the ledger says.
 CREATE TABLE kept (

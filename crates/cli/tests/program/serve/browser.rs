@@ -22,7 +22,7 @@ pub fn address(server: &Server, path: &str) -> String {
     format!("http://127.0.0.1:{}/run/run/{path}", server.port())
 }
 
-pub fn desk_with_demo() -> Sandbox {
+pub fn sandbox_with_demo() -> Sandbox {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["demo", "--out", "run"]).status.code(), Some(0));
     sandbox
@@ -41,7 +41,7 @@ fn follow(browser: &mut Browser, server: &Server) {
 
 #[test]
 fn a_finished_run() {
-    let sandbox = desk_with_demo();
+    let sandbox = sandbox_with_demo();
     let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
@@ -107,7 +107,7 @@ fn slow(rounds: usize) -> String {
 }
 
 /// A run of so many rounds that was stopped after a few.
-fn desk_with_interrupted(rounds: usize) -> Sandbox {
+fn sandbox_with_interrupted(rounds: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("long.toml", &slow(rounds));
     let work = Work::begin(&sandbox, &[]);
@@ -119,7 +119,7 @@ fn desk_with_interrupted(rounds: usize) -> Sandbox {
 #[test]
 fn a_run_at_work() {
     // Longer than anybody looks.
-    let sandbox = desk_with_interrupted(100_000);
+    let sandbox = sandbox_with_interrupted(100_000);
     let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
@@ -141,7 +141,7 @@ fn a_run_at_work() {
 
 #[test]
 fn a_run_that_goes_on_to_its_end() {
-    let sandbox = desk_with_interrupted(60);
+    let sandbox = sandbox_with_interrupted(60);
     let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         follow(browser, &server);
@@ -230,7 +230,7 @@ fn hostile_names() {
 
 #[test]
 fn a_participants_own_page() {
-    let sandbox = desk_with_demo();
+    let sandbox = sandbox_with_demo();
     let server = Server::start(&sandbox, &["run", "--as", "North Clinic"]);
     let link = server.said.split("North Clinic: ").nth(1).and_then(|rest| rest.lines().next());
     browse(|browser| {
@@ -285,7 +285,7 @@ fn three_hundred_participants() {
 
 #[test]
 fn the_report_from_the_disk() {
-    let sandbox = desk_with_demo();
+    let sandbox = sandbox_with_demo();
     assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(0));
     let page = format!("file://{}", sandbox.path("run/report.html").display());
     browse(|browser| {

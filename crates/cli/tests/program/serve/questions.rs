@@ -1,7 +1,7 @@
 //! What if, asked in a real browser: with the mouse, with the keyboard alone, without a script.
 
 use super::{
-    browser::{PLACES, address, desk_with_demo},
+    browser::{PLACES, address, sandbox_with_demo},
     chromium::{Browser, browse},
     client::Server,
 };
@@ -21,7 +21,7 @@ fn choose(browser: &mut Browser, list: &str, participant: u32) {
 
 #[test]
 fn with_the_mouse() {
-    let sandbox = desk_with_demo();
+    let sandbox = sandbox_with_demo();
     let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         browser.open(&address(&server, ""));
@@ -80,7 +80,7 @@ fn with_the_mouse() {
 
 #[test]
 fn with_the_keyboard() {
-    let sandbox = desk_with_demo();
+    let sandbox = sandbox_with_demo();
     let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         browser.open(&address(&server, "what-if"));
@@ -121,7 +121,7 @@ fn with_the_keyboard() {
 
 #[test]
 fn without_a_script() {
-    let sandbox = desk_with_demo();
+    let sandbox = sandbox_with_demo();
     let server = Server::start(&sandbox, &["run"]);
     browse(|browser| {
         browser.without_scripts();

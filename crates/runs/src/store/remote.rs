@@ -1,4 +1,4 @@
-//! What is kept of a training whose participants are elsewhere: plans that change, late
+//! What is kept of a training with remote participants: plans that change, late
 //! declarations, and the last that was accepted of everybody.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
