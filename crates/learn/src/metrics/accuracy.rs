@@ -2,7 +2,7 @@
 
 use fedcompetitors_graphs::entry;
 
-use super::{Metric, TaskKind, mean, other_targets};
+use super::{Metric, RowMean, Scorer, TaskKind, with_classes};
 use crate::Targets;
 
 /// The fraction of the samples whose class is predicted.
@@ -24,24 +24,23 @@ impl Metric for Accuracy {
         task != TaskKind::Regression
     }
 
-    fn measure(&self, outputs: &[f32], targets: &Targets) -> Option<f64> {
-        let Targets::Classes { labels, count } = targets else { other_targets(self) };
-        let width = outputs.len() / labels.len().max(1);
-        let found = |row: &[f32]| match width {
-            // One output is the logarithm of the odds of class 1.
-            1 => u32::from(row[0] > 0.0),
-            _ => largest(row),
+    fn scorer(&self, outputs: &[f64], targets: &Targets) -> Box<dyn Scorer> {
+        let is_right = |(row, class): (&[f64], usize)| {
+            let predicted = match row {
+                // One output is the logarithm of the odds of class 1.
+                [odds] => usize::from(*odds > 0.0),
+                _ => largest(row),
+            };
+            f64::from(u8::from(predicted == class))
         };
-        assert!(width == 1 || width == *count as usize, "one output for each class");
-        let rows = outputs.chunks_exact(width).zip(labels);
-        Some(mean(rows.map(|(row, label)| f64::from(u8::from(found(row) == *label)))))
+        Box::new(RowMean(with_classes(self, outputs, targets).map(is_right).collect()))
     }
 }
 
 /// The class with the largest output, of equals the first.
-fn largest(row: &[f32]) -> u32 {
+fn largest(row: &[f64]) -> usize {
     let best = (0..row.len()).reduce(|best, at| if row[at] > row[best] { at } else { best });
-    best.unwrap_or(0) as u32
+    best.unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! The area under the ROC curve.
 
-use std::cmp::Ordering::Equal;
-
 use fedcompetitors_graphs::entry;
 
-use super::{Metric, TaskKind, other_targets};
+use super::{Fraction, Metric, Scorer, TaskKind, other_targets};
 use crate::Targets;
 
 /// The probability that a sample of class 1 gets a larger output than one of class 0. Equal outputs
-/// count half. Undefined where one of the classes is missing.
+/// count half. Undefined where one of the classes is missing. A sum over test folds compares rows of the
+/// same fold only, as outputs of different models need not be on one scale.
 #[derive(Debug, Clone, Copy)]
 pub struct Auc;
 
@@ -27,34 +26,51 @@ impl Metric for Auc {
         task == TaskKind::Binary
     }
 
-    fn measure(&self, outputs: &[f32], targets: &Targets) -> Option<f64> {
+    fn scorer(&self, outputs: &[f64], targets: &Targets) -> Box<dyn Scorer> {
         let Targets::Classes { labels, .. } = targets else { other_targets(self) };
-        auc(outputs, labels)
+        assert_eq!(outputs.len(), labels.len(), "one output for each row");
+        let mut order: Vec<usize> = (0..outputs.len()).collect();
+        order.sort_by(|&a, &b| outputs[a].total_cmp(&outputs[b]));
+        let place = |(at, &row): (usize, &usize)| Place {
+            row,
+            is_one: labels[row] == 1,
+            // −0 and 0 are equal, though `total_cmp` puts one first.
+            ends: order.get(at + 1).is_none_or(|&next| outputs[next] > outputs[row]),
+        };
+        Box::new(Pairs(order.iter().enumerate().map(place).collect()))
     }
 }
 
-/// By ranks: O(n log n), equal outputs get the mean of their ranks.
-fn auc(outputs: &[f32], labels: &[u32]) -> Option<f64> {
-    assert_eq!(outputs.len(), labels.len(), "one output for each sample");
-    let mut order: Vec<usize> = (0..outputs.len()).collect();
-    order.sort_by(|&a, &b| outputs[a].total_cmp(&outputs[b]));
-    let positives = labels.iter().filter(|&&label| label == 1).count() as f64;
-    let negatives = labels.len() as f64 - positives;
-    if positives == 0.0 || negatives == 0.0 {
-        return None;
+/// A row in the order of the outputs.
+struct Place {
+    row: usize,
+    is_one: bool,
+    /// Whether the next row has a larger output.
+    ends: bool,
+}
+
+/// Compares every row of class 1 with every one of class 0, in one walk along the order.
+struct Pairs(Vec<Place>);
+
+impl Scorer for Pairs {
+    fn score(&self, weights: &[u32]) -> Fraction {
+        // Rows of class 0 with a smaller output; rows of both classes with the same; twice the pairs won.
+        let (mut below, mut zeros, mut ones, mut twice) = (0, 0, 0, 0);
+        let mut all_ones = 0;
+        for place in &self.0 {
+            let weight = u64::from(weights[place.row]);
+            let is_one = u64::from(place.is_one);
+            ones += weight * is_one;
+            zeros += weight * (1 - is_one);
+            if place.ends {
+                twice += ones * (2 * below + zeros);
+                all_ones += ones;
+                below += zeros;
+                (zeros, ones) = (0, 0);
+            }
+        }
+        Fraction { numerator: twice as f64 / 2.0, denominator: (all_ones * below) as f64 }
     }
-    let mut rank_sum = 0.0;
-    let mut at = 0;
-    while at < order.len() {
-        let alike = |&&i: &&usize| outputs[i].partial_cmp(&outputs[order[at]]) == Some(Equal);
-        // −0 and 0 are equal, though `total_cmp` puts one first.
-        let equal = order[at..].iter().take_while(alike).count().max(1);
-        let rank = at as f64 + f64::midpoint(equal as f64, 1.0);
-        let ones = order[at..at + equal].iter().filter(|&&i| labels[i] == 1).count();
-        rank_sum += rank * ones as f64;
-        at += equal;
-    }
-    Some((rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives))
 }
 
 #[cfg(test)]
@@ -74,7 +90,7 @@ mod tests {
         let pairs = of(1).flat_map(|one| of(0).map(move |zero| (outputs[one], outputs[zero])));
         let score = |(one, zero): (f32, f32)| match one.partial_cmp(&zero) {
             Some(std::cmp::Ordering::Greater) => 1.0,
-            Some(Equal) => 0.5,
+            Some(std::cmp::Ordering::Equal) => 0.5,
             _ => 0.0,
         };
         let scores: Vec<f64> = pairs.map(score).collect();

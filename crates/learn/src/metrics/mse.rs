@@ -2,7 +2,7 @@
 
 use fedcompetitors_graphs::entry;
 
-use super::{Metric, TaskKind, mean, other_targets};
+use super::{Metric, RowMean, Scorer, TaskKind, with_values};
 use crate::Targets;
 
 /// The mean of the squared errors.
@@ -24,11 +24,9 @@ impl Metric for Mse {
         task == TaskKind::Regression
     }
 
-    fn measure(&self, outputs: &[f32], targets: &Targets) -> Option<f64> {
-        let Targets::Values(values) = targets else { other_targets(self) };
-        let squared =
-            |(output, target): (&f32, &f32)| (f64::from(*output) - f64::from(*target)).powi(2);
-        Some(mean(outputs.iter().zip(values).map(squared)))
+    fn scorer(&self, outputs: &[f64], targets: &Targets) -> Box<dyn Scorer> {
+        let rows = with_values(self, outputs, targets);
+        Box::new(RowMean(rows.map(|(output, target)| (output - target).powi(2)).collect()))
     }
 }
 
@@ -40,5 +38,12 @@ mod tests {
     fn errors_are_squared_and_averaged() {
         let values = Targets::Values(vec![1.0, 3.0]);
         assert_eq!(Mse.measure(&[2.0, 1.0], &values), Some(2.5));
+    }
+
+    #[test]
+    fn outputs_that_are_not_finite_have_no_error() {
+        let values = Targets::Values(vec![1.0, 3.0]);
+        assert_eq!(Mse.measure(&[2.0, f32::NAN], &values), None);
+        assert_eq!(Mse.measure(&[f32::INFINITY, 1.0], &values), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use fedcompetitors_graphs::entry;
 
-use super::{Metric, TaskKind, mean, other_targets};
+use super::{Metric, RowMean, Scorer, TaskKind, with_classes};
 use crate::Targets;
 
 /// The fraction of the samples whose class is not predicted.
@@ -24,9 +24,9 @@ impl Metric for Toy {
         task == TaskKind::Binary
     }
 
-    fn measure(&self, outputs: &[f32], targets: &Targets) -> Option<f64> {
-        let Targets::Classes { labels, .. } = targets else { other_targets(self) };
-        let is_wrong = |(output, label): (&f32, &u32)| u32::from(*output > 0.0) != *label;
-        Some(mean(outputs.iter().zip(labels).map(|pair| f64::from(u8::from(is_wrong(pair))))))
+    fn scorer(&self, outputs: &[f64], targets: &Targets) -> Box<dyn Scorer> {
+        let is_wrong = |(row, class): (&[f64], usize)| usize::from(row[0] > 0.0) != class;
+        let rows = with_classes(self, outputs, targets);
+        Box::new(RowMean(rows.map(|row| f64::from(u8::from(is_wrong(row)))).collect()))
     }
 }
