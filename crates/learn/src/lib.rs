@@ -31,7 +31,7 @@ pub use hypernetwork::Hypernetwork;
 pub use images::{ClassSplit, Images};
 pub use learner::{Batch, Learner, NativeLearner};
 pub use loss::Loss;
-pub use metrics::{Accuracy, Auc, Fraction, Metric, Mse, Scorer, TaskKind};
+pub use metrics::{Accuracy, Auc, Brier, Fraction, LogLoss, Metric, Mse, R2, Scorer, TaskKind};
 pub use mix::{mix, weighted_sum};
 pub use models::{Cnn, Layers, LinearKind, Mlp, MlpKind, Model, ModelKind, Work};
 pub use optimizer::{Optimizer, OptimizerSettings};

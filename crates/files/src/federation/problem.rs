@@ -192,7 +192,7 @@ impl FederationProblem {
             Self::Metric { fitting, .. } => {
                 let fitting: Vec<String> =
                     fitting.iter().map(|metric| format!("`{metric}`")).collect();
-                format!("use {}", fitting.join(" or "))
+                format!("use one of {}", fitting.join(", "))
             }
             Self::NoTarget => "name the column to predict: target = \"…\"".into(),
             Self::Classes { .. } => {

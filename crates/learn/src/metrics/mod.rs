@@ -3,7 +3,10 @@
 
 mod accuracy;
 mod auc;
+mod brier;
+mod log_loss;
 mod mse;
+mod r2;
 mod score;
 
 use std::fmt::Debug;
@@ -15,7 +18,10 @@ use crate::Targets;
 
 pub use accuracy::Accuracy;
 pub use auc::Auc;
+pub use brier::Brier;
+pub use log_loss::LogLoss;
 pub use mse::Mse;
+pub use r2::R2;
 pub use score::{Fraction, Scorer};
 
 use score::RowMean;
@@ -25,7 +31,7 @@ impl Registry for dyn Metric {
 
     /// The default of a task is the first that fits it.
     fn entries() -> &'static [&'static Self] {
-        &[&Mse, &Auc, &Accuracy]
+        &[&Mse, &Auc, &Accuracy, &LogLoss, &Brier, &R2]
     }
 }
 
