@@ -74,6 +74,9 @@ pub enum LearnError {
     /// A loss for numbers on classes, or the other way round, or of another width.
     #[error("{0}")]
     Unsuitable(&'static str),
+    /// Predictions that cannot be scored or compared.
+    #[error("{0}")]
+    Predictions(String),
     /// The loss or the parameters have left the finite numbers.
     #[error("training diverged: the loss is not finite")]
     Diverged,
@@ -95,6 +98,9 @@ impl LearnError {
             }
             Self::Unsuitable(_) => {
                 "squared error is for numbers, cross entropy for classes, binary cross entropy for two"
+            }
+            Self::Predictions(_) => {
+                "every method needs a finite prediction of each row in each repeat, for each participant"
             }
             Self::Diverged => "try a smaller learning rate",
         }

@@ -8,6 +8,7 @@
 
 mod data;
 mod error;
+pub mod evaluation;
 mod generated;
 mod hypernetwork;
 mod images;

@@ -8,6 +8,7 @@
 
 mod audit;
 mod history;
+mod interval;
 mod named;
 mod rule;
 mod run;
@@ -20,6 +21,7 @@ pub use history::{
     Competition, Declared, EstimateHistory, FoundModel, Ledger, Line, ModelHistory, Origin,
     PlanHistory, TrainingHistory,
 };
+pub use interval::Interval;
 pub use named::UnknownName;
 pub use rule::Rule;
 pub use run::{Curve, LedgerLine, PlanStep, Record};
