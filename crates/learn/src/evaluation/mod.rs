@@ -4,6 +4,8 @@
 //! checked once. A [`Comparison`] of several participants gives each method's figures, and gains over a
 //! baseline, with the interval of a bootstrap.
 //!
+//! [`Calibration`] says whether predicted probabilities are what happens.
+//!
 //! An interval says how much a figure depends on which rows there were to test with, for models as they
 //! were trained. It does not contain the chance of the training rows.
 //!
@@ -32,10 +34,12 @@
 //! # }
 //! ```
 
+mod calibration;
 mod comparison;
 mod predictions;
 mod series;
 
+pub use calibration::{Calibration, CalibrationBin};
 pub use comparison::{Comparison, MethodScores, REPLICATES, Score};
 pub use predictions::{Predictions, TestFold};
 pub use series::Figure;

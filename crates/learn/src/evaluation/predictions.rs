@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Calibration;
 use crate::{LearnError, Metric, Scorer, Targets};
 
 /// The predictions of one model for the rows that it was not trained on.
@@ -64,6 +65,20 @@ impl Predictions {
     /// The targets.
     pub fn targets(&self) -> &Targets {
         &self.targets
+    }
+
+    /// The calibration of a method's predictions, those of all repeats together; `None` where rows do not
+    /// have one output for two classes.
+    ///
+    /// # Panics
+    /// If there is no such method.
+    pub fn calibration(&self, method: usize) -> Option<Calibration> {
+        let Targets::Classes { labels, .. } = &self.targets else { return None };
+        let folds = &self.methods[method];
+        let has_odds = folds.iter().all(|fold| fold.outputs.len() == fold.rows.len());
+        let rows = folds.iter().flat_map(|fold| fold.rows.iter().zip(&fold.outputs));
+        let rows: Vec<_> = rows.map(|(&row, &odds)| (odds, labels[row] == 1)).collect();
+        if has_odds { Calibration::of(&rows) } else { None }
     }
 
     /// The number of methods.

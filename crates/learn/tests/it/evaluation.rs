@@ -7,7 +7,7 @@ mod naive;
 use fedcompetitors_graphs::{Registry, random::Stream};
 use fedcompetitors_learn::{
     Accuracy, Auc, Brier, LearnError, LogLoss, Metric, Mse, R2, Targets, TaskKind,
-    evaluation::{Comparison, Figure, MethodScores, Predictions, TestFold},
+    evaluation::{Calibration, Comparison, Figure, MethodScores, Predictions, TestFold},
     shuffle,
 };
 use fedcompetitors_testing::repeat;
@@ -333,6 +333,24 @@ fn a_constant_explains_nothing() {
     let value = |case: Case| scores_of(&[case], 1, &R2)[0].mean.value.value();
     assert_eq!(value(case(&[&[0, 1], &[2, 3]])), Some(0.0));
     assert_eq!(value(case(&[&[0], &[1], &[2], &[3]])), None, "each fold has one row");
+}
+
+#[test]
+fn the_calibration_is_that_of_all_repeats() {
+    let mut stream = Stream::new(1, "evaluation", 4);
+    let labels: Vec<u32> = (0..40).map(|_| stream.below(2) as u32).collect();
+    let methods = vec![folds_of(40, 2, 5, &mut stream, |_, stream| vec![normal(stream)])];
+    let rows: Vec<(f64, bool)> = (methods[0].iter())
+        .flat_map(|fold| fold.rows.iter().zip(&fold.outputs))
+        .map(|(&row, &odds)| (odds, labels[row] == 1))
+        .collect();
+    let predictions = Predictions::new(Targets::Classes { labels, count: 2 }, None, methods);
+    let found = predictions.expect("good").calibration(0);
+    assert_eq!(found, Calibration::of(&rows));
+    assert_eq!(found.expect("two classes").bins.len(), 10);
+    let numbers = Case::random(TaskKind::Regression, 1, &mut stream).predictions();
+    let classes = Case::random(TaskKind::Classes, 1, &mut stream).predictions();
+    assert_eq!((numbers.calibration(0), classes.calibration(0)), (None, None));
 }
 
 #[test]
