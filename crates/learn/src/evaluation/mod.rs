@@ -4,7 +4,8 @@
 //! checked once. A [`Comparison`] of several participants gives each method's figures, and gains over a
 //! baseline, with the interval of a bootstrap.
 //!
-//! [`Calibration`] says whether predicted probabilities are what happens.
+//! [`Calibration`] says whether predicted probabilities are what happens, and [`constant_outputs`] are what a
+//! model has to beat that knows nothing of the features.
 //!
 //! An interval says how much a figure depends on which rows there were to test with, for models as they
 //! were trained. It does not contain the chance of the training rows.
@@ -36,10 +37,12 @@
 
 mod calibration;
 mod comparison;
+mod constant;
 mod predictions;
 mod series;
 
 pub use calibration::{Calibration, CalibrationBin};
 pub use comparison::{Comparison, MethodScores, REPLICATES, Score};
+pub use constant::{constant_outputs, has_few_of_a_class};
 pub use predictions::{Predictions, TestFold};
 pub use series::Figure;
