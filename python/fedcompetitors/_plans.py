@@ -450,11 +450,9 @@ def select(
     benefit : BenefitGraph
         Who would help whom.
     policy : str, default "optimal"
-        ``optimal`` (the largest welfare that the rule allows, with a proven bound),
-        ``greedy`` (the paper's selection), ``cliques``, ``coalitions``, ``egoists``, ``none``.
+        A policy of ``fc.entries("policy")``.
     objective : str, default "welfare"
-        The objective of ``optimal``: ``welfare``, ``max-min``, ``proportional`` or
-        ``diminishing``.
+        The objective of ``optimal``, of ``fc.entries("objective")``.
     samples : mapping of str to float, optional
         For ``diminishing``: the number of samples of each participant. Benefits are then in
         samples, too.

@@ -16,7 +16,8 @@ def entries(kind: str) -> dict[str, str]:
     Parameters
     ----------
     kind : str
-        ``metric``, ``model``, ``estimator``, ``policy``, ``objective``, ``trainer`` or ``method``.
+        ``rule``, ``metric``, ``model``, ``estimator``, ``policy``, ``objective``, ``trainer`` or
+        ``method``.
 
     Returns
     -------

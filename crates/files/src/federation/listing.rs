@@ -5,7 +5,7 @@ use fedcompetitors_federate::{
     kinds::{Key, Kind},
     train::Trainer,
 };
-use fedcompetitors_graphs::{Choice, Entry, Registry};
+use fedcompetitors_graphs::{Choice, Entry, Registry, Rule};
 use fedcompetitors_learn::{Metric, ModelKind};
 use fedcompetitors_select::{ObjectiveKind, Policy};
 use serde::Serialize;
@@ -51,6 +51,7 @@ pub struct ListedSetting {
 pub fn listings() -> Vec<Listing> {
     let listing = |kind, place, entries| Listing { kind, place, entries };
     vec![
+        listing("rule", "`rule`", plain(|rule: Choice<Rule>| help(rule))),
         listing("metric", "`metric` in `[task]`", plain(about_metric)),
         listing("model", "`kind` in `[model]`", plain(|kind: Choice<dyn ModelKind>| help(kind))),
         listing(
