@@ -24,6 +24,7 @@ use super::{
 /// If the run directory cannot be read.
 pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit, RunError> {
     let store = Store::read(folder)?;
+    store.check_pages()?;
     let origin = origin(&store)?;
     let declared = federation.map(|competing| Declared {
         names: competing.participants().names().map(str::to_owned).collect(),

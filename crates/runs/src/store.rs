@@ -109,13 +109,15 @@ impl Store {
                  PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
             ))?;
         } else {
-            store.check()?;
+            store.identify()?;
+            store.check_pages()?;
         }
         store.run("PRAGMA foreign_keys = ON;")?;
         Ok(store)
     }
 
-    /// Opens a run directory to read it; a run may go on meanwhile.
+    /// Opens a run directory to read it; a run may go on meanwhile. Pages are checked only as
+    /// they are read: a checkpoint can be larger than all the rest.
     pub fn read(folder: &Path) -> Result<Self, RunError> {
         let path = folder.join(DATABASE);
         if !path.is_file() {
@@ -125,7 +127,7 @@ impl Store {
         let connection =
             Connection::open_with_flags(&path, flags).map_err(|error| stored(&path, error))?;
         let store = Self { path, connection, _lock: None };
-        store.check()?;
+        store.identify()?;
         // The first SELECT chooses the moment: all that is read is of that one.
         store.run("BEGIN; SELECT count(*) FROM run;")?;
         Ok(store)
@@ -160,8 +162,8 @@ impl Store {
         Ok(tables.map_err(|error| self.stored(error))? == 0)
     }
 
-    /// Is this one of our databases, and whole?
-    fn check(&self) -> Result<(), RunError> {
+    /// Is this one of our databases, of this version?
+    fn identify(&self) -> Result<(), RunError> {
         let number = |pragma: &str| -> Result<i32, RunError> {
             self.connection
                 .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
@@ -171,11 +173,14 @@ impl Store {
             return Err(self.damaged("it is not the database of a run".into()));
         }
         let version = number("user_version")?;
-        if version != VERSION {
-            return Err(
-                self.damaged(format!("it is of version {version}; this program reads {VERSION}"))
-            );
+        if version == VERSION {
+            return Ok(());
         }
+        Err(self.damaged(format!("it is of version {version}; this program reads {VERSION}")))
+    }
+
+    /// Checks every page of the database, which reads all of it.
+    pub fn check_pages(&self) -> Result<(), RunError> {
         let found: String = self
             .connection
             .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))

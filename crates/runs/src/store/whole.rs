@@ -126,6 +126,7 @@ impl Store {
 
     /// Is everything what it was when it was written?
     pub fn check_all(&self) -> Result<(), RunError> {
+        self.check_pages()?;
         match self.altered()?.first() {
             None => Ok(()),
             Some(title) if title.is_empty() => {

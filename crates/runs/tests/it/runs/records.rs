@@ -1,6 +1,6 @@
 //! What a run directory remembers, and whom it lets go on.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_record::{Finding, Status};
@@ -31,7 +31,7 @@ fn a_stop_of_the_guard_is_kept() {
     let exported = |name: &str| {
         let into = case.path().join(name);
         export(&case.path(), &into).expect("exported");
-        std::fs::read(into.join("ledger.csv")).expect("a ledger")
+        fs::read(into.join("ledger.csv")).expect("a ledger")
     };
     let expected = exported("before");
     // Begun and not a round done, by a plan that brings A's data to C by way of B and D.
@@ -103,6 +103,41 @@ fn saved_rounds_are_read_without_the_checkpoint() {
     assert_eq!(found.unfinished.map(|one| one.done), Some(2));
     let error = case.resume(FEDERATION).expect_err("the checkpoint is not the one that was saved");
     assert!(error.to_string().contains("the checkpoint of round 2 was changed"), "{error}");
+}
+
+/// A look at a run reads no checkpoint, so it shows a run whose checkpoint is damaged; whatever
+/// builds on the whole record refuses it.
+#[test]
+fn a_damaged_checkpoint_is_found_where_all_is_read() {
+    let case = Case::new(FEDERATION);
+    case.tamper(&format!(
+        "UPDATE run SET value = 'running' WHERE key = 'status';
+         UPDATE trainings SET gradients = NULL, hash = NULL WHERE id = 1;
+         DELETE FROM models WHERE training = 1;
+         INSERT INTO checkpoints VALUES (1, 2, 40, x'{}', x'00', x'00');",
+        "ab".repeat(80_000)
+    ));
+    let path = case.path().join("run.sqlite");
+    let mut bytes = fs::read(&path).expect("a database");
+    let page = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
+    // A page in the midst of the checkpoint begins with the number of the next one.
+    let in_checkpoint = |page: &[u8]| page[4..].iter().all(|&byte| byte == 0xab);
+    let at = bytes.chunks(page).position(in_checkpoint).expect("such a page");
+    bytes[at * page..][..4].fill(0xff);
+    fs::write(&path, bytes).expect("written");
+
+    let shown = summary(&case.path()).expect("shown");
+    assert_eq!(shown.unfinished.map(|one| one.done), Some(2));
+    let shown = record(&case.path()).expect("shown");
+    assert_eq!(shown.problems, [""; 0]);
+    let metrics = write_metrics(&case.path(), &mut Vec::new()).map(|_| ());
+    let into = case.path().join("export");
+    let exported = export(&case.path(), &into);
+    let audited = audit(&case.path(), None).map(|_| ());
+    for result in [metrics, exported, audited, case.resume(FEDERATION)] {
+        let error = result.expect_err("damaged");
+        assert!(matches!(error, RunError::Damaged { .. }), "{error}");
+    }
 }
 
 /// Whatever is counted by participant is refused where it does not add up, and figures that
