@@ -10,6 +10,7 @@ from typing import Any
 
 from fedcompetitors import _native
 from fedcompetitors._graphs import BenefitGraph, CompetingGraph, united, warn
+from fedcompetitors._registry import default
 
 __all__ = [
     "Certificate",
@@ -24,6 +25,9 @@ __all__ = [
     "select",
     "verify",
 ]
+
+_POLICY = default("policy")
+_OBJECTIVE = default("objective")
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,8 +416,8 @@ class Plan:
 
 
 def _choice(
-    policy: str = "optimal",
-    objective: str = "welfare",
+    policy: str = _POLICY,
+    objective: str = _OBJECTIVE,
     time_limit: float | None = 10.0,
     gap: float = 0.0,
     seed: int = 1,
@@ -432,9 +436,9 @@ def _choice(
 def select(
     competing: CompetingGraph,
     benefit: BenefitGraph,
-    policy: str = "optimal",
+    policy: str = _POLICY,
     *,
-    objective: str = "welfare",
+    objective: str = _OBJECTIVE,
     samples: Mapping[str, float] | None = None,
     time_limit: float | None = 10.0,
     gap: float = 0.0,
@@ -553,7 +557,7 @@ def compare(
     competing: CompetingGraph,
     benefit: BenefitGraph,
     *,
-    objective: str = "welfare",
+    objective: str = _OBJECTIVE,
     samples: Mapping[str, float] | None = None,
     time_limit: float | None = 10.0,
     gap: float = 0.0,
@@ -573,6 +577,6 @@ def compare(
     Comparisons
         A sequence of `Comparison`; `str` gives the table of ``fedcompetitors compare``.
     """
-    choice = _choice("optimal", objective, time_limit, gap, seed, samples)
+    choice = _choice(_POLICY, objective, time_limit, gap, seed, samples)
     rows, text = _native.compare(*united(competing, benefit), choice)
     return Comparisons(tuple(Comparison(*row) for row in rows), text)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from functools import cache
+from typing import Any
 
 from fedcompetitors import _native
 from fedcompetitors.errors import NotASetting
@@ -31,7 +34,31 @@ def entries(kind: str) -> dict[str, str]:
     >>> "greedy" in fc.entries("policy")
     True
     """
-    listings = {one["kind"]: one["entries"] for one in json.loads(_native.listings())}
+    return {entry["name"]: entry["help"] for entry in _listing(kind)["entries"]}
+
+
+def default(kind: str) -> str:
+    """The entry of a kind that a federation file has by default."""
+    return str(_listing(kind)["default"])
+
+
+def default_settings(kind: str, name: str) -> dict[str, Any]:
+    """The settings of an entry with their defaults; None where there is no value by default."""
+    found = next(entry for entry in _listing(kind)["entries"] if entry["name"] == name)
+    return {one["name"].replace("-", "_"): _value(one["default"]) for one in found["settings"]}
+
+
+def _value(toml: str | None) -> Any:
+    return None if toml is None else tomllib.loads(f"value = {toml}")["value"]
+
+
+def _listing(kind: str) -> dict[str, Any]:
+    listings = _listings()
     if kind not in listings:
         raise NotASetting(f'the kind "{kind}" is unknown', f"one of {', '.join(listings)}")
-    return {entry["name"]: entry["help"] for entry in listings[kind]}
+    return listings[kind]
+
+
+@cache
+def _listings() -> dict[str, dict[str, Any]]:
+    return {one["kind"]: one for one in json.loads(_native.listings())}

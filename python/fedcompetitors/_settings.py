@@ -6,9 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fedcompetitors._registry import default, default_settings
 from fedcompetitors.errors import NotASetting
 
 __all__ = ["Settings"]
+
+# A federation from Python estimates by mixtures and trains by mixing.
+_ESTIMATOR = default_settings("estimator", "mixture")
+_TRAINER = default_settings("trainer", "mixing")
 
 
 @dataclass(frozen=True)
@@ -44,14 +49,14 @@ class Settings:
     name: str = "federation"
     rounds: int = 10
     local_steps: int = 10
-    policy: str = "optimal"
-    objective: str = "welfare"
+    policy: str = default("policy")
+    objective: str = default("objective")
     time_limit: float | None = 10.0
-    weights: str = "samples"
-    own_part: float | None = None
-    probe_steps: int = 60
+    weights: str = _TRAINER["weights"]
+    own_part: float | None = _TRAINER["own_part"]
+    probe_steps: int = _ESTIMATOR["probe_steps"]
     search_rounds: int = 5
-    threshold: float = 0.2
+    threshold: float = _ESTIMATOR["threshold"]
     min_participants: int = 2
     metric: str = "loss"
     seed: int = 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import fedcompetitors as fc
 import pytest
 from conftest import ROOT, Graphs
+from fedcompetitors.errors import NotASetting
 
 HOSPITALS = ROOT / "examples/hospitals"
 FILES = ["--competing", str(HOSPITALS / "competing.csv"), "--benefit", str(HOSPITALS / "benefit.csv")]
@@ -163,3 +164,10 @@ def test_the_program_changes_plans_alike(hospitals: Graphs, tmp_path: Path) -> N
     left = plan.leave("Harbour", competing=competing, benefit=benefit)
     assert (path.read_text(), told) == (left.to_json(), left.difference)
     assert json.loads(left.to_json())["left"] == ["Harbour"]
+
+
+def test_entries_are_those_of_the_program() -> None:
+    assert list(fc.entries("rule")) == ["paths", "messages"]
+    assert fc.Settings().policy == next(iter(fc.entries("policy")))
+    with pytest.raises(NotASetting, match='the kind "kind" is unknown'):
+        fc.entries("kind")

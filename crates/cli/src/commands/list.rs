@@ -26,7 +26,7 @@ pub fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
 
 fn text(listings: &[Listing]) -> String {
     let mut text = String::new();
-    for Listing { kind, place, entries } in listings {
+    for Listing { kind, place, entries, .. } in listings {
         let _ = writeln!(text, "{kind}: {}", place.replace('`', ""));
         for ListedEntry { name, help, table, settings } in entries {
             let _ = writeln!(text, "  {name}: {help}");
@@ -45,7 +45,7 @@ fn text(listings: &[Listing]) -> String {
 
 fn markdown(listings: &[Listing]) -> String {
     let mut text = String::new();
-    for Listing { kind, place, entries } in listings {
+    for Listing { kind, place, entries, .. } in listings {
         let _ = writeln!(text, "## {}{}\n", kind[..1].to_uppercase(), plural(&kind[1..]));
         let _ = writeln!(text, "Named by {place}.\n\n| {kind} | what it is |\n|---|---|");
         for ListedEntry { name, help, .. } in entries {

@@ -10,7 +10,8 @@ use fedcompetitors_learn::{Metric, ModelKind};
 use fedcompetitors_select::{ObjectiveKind, Policy};
 use serde::Serialize;
 
-use super::{SHORT_NAMES, TaskKind, written};
+use super::{Benefit, SHORT_NAMES, Selection, TaskKind, Training, written};
+use crate::certificate::paths;
 
 /// All entries of a kind.
 #[derive(Debug, Clone, Serialize)]
@@ -19,6 +20,8 @@ pub struct Listing {
     pub kind: &'static str,
     /// Where a federation file names one.
     pub place: &'static str,
+    /// The default in a federation file; none where it follows from other settings.
+    pub default: Option<&'static str>,
     /// The entries, in order.
     pub entries: Vec<ListedEntry>,
 }
@@ -49,28 +52,43 @@ pub struct ListedSetting {
 
 /// All registries, in the order of a federation file.
 pub fn listings() -> Vec<Listing> {
-    let listing = |kind, place, entries| Listing { kind, place, entries };
+    let listing = |kind, place, default, entries| Listing { kind, place, default, entries };
+    let (benefit, training) = (Benefit::default(), Training::default());
+    let Selection { policy, objective } = Selection::default();
     vec![
-        listing("rule", "`rule`", plain(|rule: Choice<Rule>| help(rule))),
-        listing("metric", "`metric` in `[task]`", plain(about_metric)),
-        listing("model", "`kind` in `[model]`", plain(|kind: Choice<dyn ModelKind>| help(kind))),
+        listing("rule", "`rule`", Some(paths().0.name()), plain(|rule: Choice<Rule>| help(rule))),
+        listing("metric", "`metric` in `[task]`", None, plain(about_metric)),
+        listing(
+            "model",
+            "`kind` in `[model]`",
+            None,
+            plain(|kind: Choice<dyn ModelKind>| help(kind)),
+        ),
         listing(
             "estimator",
             "`estimator` in `[benefit]`",
+            Some(benefit.estimator.0.name()),
             configurable::<dyn Estimator>("benefit"),
         ),
         listing(
             "policy",
             "`policy` in `[selection]`",
+            Some(policy.0.name()),
             plain(|kind: Choice<dyn Policy>| help(kind)),
         ),
         listing(
             "objective",
             "`objective` in `[selection]`, for the policy `optimal`",
+            Some(objective.0.name()),
             plain(|kind: Choice<ObjectiveKind>| help(kind)),
         ),
-        listing("trainer", "`trainer` in `[training]`", configurable::<dyn Trainer>("training")),
-        listing("method", "`compare`", methods()),
+        listing(
+            "trainer",
+            "`trainer` in `[training]`",
+            Some(training.trainer.0.name()),
+            configurable::<dyn Trainer>("training"),
+        ),
+        listing("method", "`compare`", None, methods()),
     ]
 }
 
