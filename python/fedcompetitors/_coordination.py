@@ -141,7 +141,7 @@ class _Coordination(Exchange):
                 self.run_dir, self.about(), self.competing._native, sources
             )
         self.opened = coordinator
-        self.benefit = self.estimate(answers, "mixture", 1)
+        self.benefit = self.estimate(answers, 1)
         self.follow(
             select(
                 self.competing,
@@ -160,22 +160,22 @@ class _Coordination(Exchange):
         counts = self.state.samples
         return {name: float(max(counts.get(who, 0), 1)) for who, name in enumerate(self.names)}
 
-    def estimate(self, answers: Mapping[int, Answer], label: str, before: int) -> BenefitGraph:
+    def estimate(self, answers: Mapping[int, Answer], before: int) -> BenefitGraph:
         """Who would help whom: of what mixture of probes does validation data like most?"""
         self.tell("estimates who would help whom")
         steps = self.settings.probe_steps + self.settings.search_rounds
-        while (benefit := self.try_estimate(answers, label)) is None:
+        while (benefit := self.try_estimate(answers, before)) is None:
             # What was shown until then stays on record, and is judged by what was known then.
             self.coordinator.break_off_estimate()
-        self.coordinator.end_estimate(benefit._native, steps, before)
+        self.coordinator.end_estimate(benefit._native, steps)
         return benefit
 
-    def try_estimate(self, answers: Mapping[int, Answer], label: str) -> BenefitGraph | None:
+    def try_estimate(self, answers: Mapping[int, Answer], before: int) -> BenefitGraph | None:
         """The same; nothing, if somebody has declared a competition meanwhile."""
         count, known = len(self.names), self.competing
         # The training is set aside, and what is to be kept of it.
         self.keep_models()
-        self.coordinator.begin_estimate(label)
+        self.coordinator.begin_estimate(before)
         self.coordinator.begin_round(1)
         models = {who: answer.model for who, answer in answers.items() if answer.model is not None}
         entries = self.coordinator.collect(
@@ -367,7 +367,7 @@ class _Coordination(Exchange):
             return
         others = self.carrier.present() & set(self.state.samples) - set(self.state.out)
         answers |= self.ask({who: probe for who in sorted(others)}, keep=False, at_least=0)
-        self.benefit = self.estimate(answers, f"mixture before round {number}", number)
+        self.benefit = self.estimate(answers, number)
         come = new & set(self.state.samples)
         self.silent -= come
         for who in sorted(come):

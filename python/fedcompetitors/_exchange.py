@@ -110,7 +110,6 @@ class Exchange:
             "seed": settings.seed,
             "rounds": settings.rounds,
             "policy": settings.policy,
-            "estimator": "mixture",
         }
 
     def recall(self, coordinator: _native.Coordinator) -> str | None:

@@ -49,7 +49,6 @@ def about() -> Any:
         "seed": 1,
         "rounds": 1,
         "policy": "optimal",
-        "estimator": "mixture",
     }
 
 

@@ -25,15 +25,14 @@ pub struct Settings {
     seed: u64,
     rounds: usize,
     policy: String,
-    estimator: String,
 }
 
 impl From<Settings> for About {
     fn from(given: Settings) -> Self {
-        let Settings { name, everything, metric, seed, rounds, policy, estimator } = given;
+        let Settings { name, everything, metric, seed, rounds, policy } = given;
         let direction = direction(&metric);
         let metric = Metric { name: metric, direction };
-        Self { name, settings: everything, metric, seed, rounds, policy, estimator }
+        Self { name, settings: everything, metric, seed, rounds, policy }
     }
 }
 
@@ -246,8 +245,8 @@ impl Coordinator {
     }
 
     /// Sets a training aside for an estimate in between.
-    fn begin_estimate(&self, py: Python<'_>, label: &str) -> Result<(), Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.begin_estimate(label)?))
+    fn begin_estimate(&self, py: Python<'_>, before: usize) -> Result<(), Failure> {
+        self.with(py, |opened| Ok(opened.coordinator.begin_estimate(before)?))
     }
 
     /// Keeps what has moved in the estimate so far.
@@ -265,10 +264,9 @@ impl Coordinator {
         py: Python<'_>,
         benefit: PyRef<'_, BenefitGraph>,
         gradients: u64,
-        before: usize,
     ) -> Result<(), Failure> {
         let benefit = &benefit.graph;
-        self.with(py, |opened| Ok(opened.coordinator.end_estimate(benefit, gradients, before)?))
+        self.with(py, |opened| Ok(opened.coordinator.end_estimate(benefit, gradients)?))
     }
 
     fn follow(

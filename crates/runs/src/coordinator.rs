@@ -11,8 +11,8 @@ use std::{
 };
 
 use fedcompetitors_files::parse_plan;
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Refusal, bits, refusals};
-use fedcompetitors_record::{Flow, FlowSource, Metric, PlanFigures, Role, Status, Stop};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Refusal, bits, refusals};
+use fedcompetitors_record::{Metric, PlanFigures, Role, Status, Stop};
 
 use super::{
     ModelFile, RunError, Store, competing_hash,
@@ -23,8 +23,10 @@ use super::{
 };
 use fedcompetitors_federate::{
     FederateError,
+    estimate::MIXTURE,
     exchange::{self, Content, Exchange, IncidentKind, Offered, Parcel, hex},
     saved,
+    train::MIXING,
 };
 
 /// What a run is.
@@ -42,8 +44,6 @@ pub struct About {
     pub rounds: usize,
     /// Who decides.
     pub policy: String,
-    /// By whose estimate.
-    pub estimator: String,
 }
 
 /// A figure by a participant's own account.
@@ -221,7 +221,7 @@ impl Coordinator {
 
     /// What the training is called.
     fn method(&self) -> String {
-        format!("{}+mixing", self.about.policy)
+        format!("{}+{}", self.about.policy, MIXING.name())
     }
 
     /// Who competes, as far as it was declared.
@@ -265,7 +265,7 @@ impl Coordinator {
         if self.training.is_some() && self.aside.is_none() {
             self.store.stop(&Stop { seed, method: self.method(), round, message }, &happened)?;
         } else {
-            let label = self.aside.as_ref().map_or(&self.about.estimator, |aside| &aside.label);
+            let label = self.aside.as_ref().map_or(MIXTURE.name(), |aside| &aside.label);
             self.store.stop_estimate(seed, label, (round, &message), &happened.transfers)?;
         }
         Ok(error.into())
@@ -328,17 +328,22 @@ impl Coordinator {
         Ok(bits::ones(&carried).collect())
     }
 
-    /// Begins an estimate, which has a ledger of its own: everybody carries its own data and
-    /// nothing else, as everybody trains a new model alone. A training that is on its way is
-    /// set aside.
+    /// Begins an estimate before a round of the training, counted from 1. It has a ledger of its
+    /// own: everybody carries its own data and nothing else, as everybody trains a new model
+    /// alone. A training that is on its way is set aside.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn begin_estimate(&mut self, label: &str) -> Result<(), RunError> {
-        self.store.set_aside(self.about.seed, label)?;
+    pub fn begin_estimate(&mut self, before: usize) -> Result<(), RunError> {
+        let label = match before {
+            1 => MIXTURE.name().to_owned(),
+            _ => format!("{} before round {before}", MIXTURE.name()),
+        };
+        self.store.set_aside(self.about.seed, &label)?;
         let fresh = Exchange::new(&self.competing).save();
         self.aside = Some(Aside {
-            label: label.to_owned(),
+            label,
+            before,
             memory: std::mem::replace(&mut self.memory, fresh),
             carried: std::mem::replace(&mut self.carried, own(&self.competing)),
             parcels: std::mem::take(&mut self.parcels),
@@ -372,18 +377,13 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Ends the estimate, which was made before a round of the training: its models are thrown
-    /// away, its benefits kept.
+    /// Ends the estimate: its models are thrown away, its benefits kept.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn end_estimate(
-        &mut self,
-        benefit: &BenefitGraph,
-        gradients: u64,
-        before: usize,
-    ) -> Result<(), RunError> {
-        let Some(Aside { label, memory, carried, parcels, happened }) = self.aside.take() else {
+    pub fn end_estimate(&mut self, benefit: &BenefitGraph, gradients: u64) -> Result<(), RunError> {
+        let Some(Aside { label, before, memory, carried, parcels, happened }) = self.aside.take()
+        else {
             let (call, needed) = ("end_estimate", "begin_estimate");
             return Err(RunError::OutOfOrder { call, needed });
         };
@@ -418,8 +418,8 @@ impl Coordinator {
             role: Role::Own,
             rule: stated.rule,
             policy: self.about.policy.clone(),
-            trainer: "mixing".into(),
-            estimator: Some(self.about.estimator.clone()),
+            trainer: MIXING.name().into(),
+            estimator: Some(MIXTURE.name().into()),
             rounds: self.about.rounds,
             certificate: certificate.to_owned(),
             plan: Some(PlanFigures {
@@ -431,9 +431,7 @@ impl Coordinator {
             refusals: refused
                 .map(|refusal| (refusal.from, refusal.to, explain(&self.competing, &refusal)))
                 .collect(),
-            flows: FLOWS
-                .map(|(source, what)| Flow { source, statement: what.into(), pairs: Vec::new() })
-                .to_vec(),
+            flows: vec![MIXTURE.with_defaults().flow(&self.competing), MIXING.all_in_ledger()],
         };
         let id = match self.training {
             Some(id) => id,
@@ -648,20 +646,13 @@ impl Coordinator {
 struct Aside {
     /// What the estimate is called.
     label: String,
+    /// The first round of the training that follows it.
+    before: usize,
     memory: Vec<u8>,
     carried: Vec<Vec<u64>>,
     parcels: Vec<Parcel>,
     happened: Happened,
 }
-
-/// What flows by design.
-const FLOWS: [(FlowSource, &str); 2] = [
-    (
-        FlowSource::Estimator,
-        "mixture: each participant trains a model alone and sends it to the coordinator, which shows each participant mixtures with models of those it does not compete with, over one hop, and discards them; all of that is in the ledger of the estimate",
-    ),
-    (FlowSource::Trainer, "mixing: everything that flows in training is in the ledger"),
-];
 
 /// Everybody carries its own data.
 fn own(competing: &CompetingGraph) -> Vec<Vec<u64>> {

@@ -72,8 +72,7 @@ pub fn flows(
     // Weights cannot follow from an estimate that was not made.
     flows.retain(|flow| flow.source != FlowSource::Weights || policy.needs_benefits());
     if flows.iter().all(|flow| flow.source != FlowSource::Trainer) {
-        let statement = format!("{trainer}: everything that flows in training is in the ledger");
-        flows.push(flow(FlowSource::Trainer, &statement, Vec::new()));
+        flows.push(trainer.all_in_ledger());
     }
     flows
 }

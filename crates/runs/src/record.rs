@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use fedcompetitors_files::federation::Method;
 use fedcompetitors_record::{Curve, IncidentKind, LedgerLine, PlanStep, Record, Status, Summary};
 
 use super::{
@@ -178,14 +179,14 @@ fn curves(known: &Known<'_>, first: &First) -> Result<Vec<Curve>, RunError> {
     let points: Vec<(String, usize, u64, f64)> = known.store.rows(
         "SELECT method, participant, metrics.round, avg(value)
          FROM metrics JOIN trainings ON trainings.id = training
-         WHERE method IN (?, 'local') AND split = 'validation' AND value IS NOT NULL
+         WHERE method IN (?, ?) AND split = 'validation' AND value IS NOT NULL
            AND metric = (SELECT value FROM run WHERE key = 'metric')
            AND (gradients IS NOT NULL OR NOT EXISTS (
                 SELECT 1 FROM trainings AS other
                 WHERE other.method = trainings.method AND other.gradients IS NOT NULL))
          GROUP BY method, participant, metrics.round
          ORDER BY participant, min(trainings.id), metrics.round",
-        [&first.method],
+        [&first.method, &Method::local().name()],
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
     )?;
     known.all(points.iter().map(|point| point.1))?;

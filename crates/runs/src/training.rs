@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use fedcompetitors_files::{federation::Method, write_certificate};
 use fedcompetitors_graphs::{
-    BenefitGraph, Certificate, Choice, CompetingGraph, Participants, Rule, UsageGraph, bits::ones,
-    refusals,
+    BenefitGraph, Certificate, Choice, CompetingGraph, Entry, Participants, Rule, UsageGraph,
+    bits::ones, refusals,
 };
 use fedcompetitors_learn::{Learner, Part};
 use fedcompetitors_record::{PlanFigures, Role, Stop};
@@ -20,7 +20,7 @@ use fedcompetitors_federate::{
     FederateError, Federation,
     estimate::Inputs,
     exchange::{self, Exchange, hex},
-    train::{Averaging, Best, Trainer, TrainerKind, Training},
+    train::{AVERAGING, Averaging, Best, Trainer, TrainerKind, Training},
 };
 
 /// Rounds after which figures are kept: not more of them than anybody looks at.
@@ -153,7 +153,7 @@ impl Session<'_> {
                 role: self.role(Method::Pooled),
                 rule: Rule::Paths,
                 policy: name.clone(),
-                trainer: "averaging".into(),
+                trainer: AVERAGING.name().into(),
                 estimator: None,
                 rounds: training.rounds(),
                 certificate: String::new(),

@@ -270,14 +270,13 @@ fn a_run_without_local_says_why_there_is_no_gain() {
         seed: 1,
         rounds: 2,
         policy: "optimal".into(),
-        estimator: "mixture".into(),
     };
     let sources = ["at home", "at home", "at home"].map(|source| (source.to_owned(), 10));
     let folder = sandbox.path("run");
     let mut coordinator =
         Coordinator::begin(&folder, about, competing.build(), &sources).expect("begun");
-    coordinator.begin_estimate("mixture").expect("begun");
-    coordinator.end_estimate(&benefit, 1, 1).expect("kept");
+    coordinator.begin_estimate(1).expect("begun");
+    coordinator.end_estimate(&benefit, 1).expect("kept");
     let plan = |usage: &str, welfare: f64| {
         format!(
             "{{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"optimal\", \

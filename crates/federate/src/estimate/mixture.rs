@@ -20,6 +20,7 @@ use crate::{
     train::{Batches, Headed, each},
 };
 
+/// The estimator `mixture`.
 pub static KIND: EstimatorKind = EstimatorKind::new::<Mixture>(
     "mixture",
     "The weights of the mixture of models that a participant's validation data prefers. Only participants that do not compete receive anything of each other, and nothing is passed on.",

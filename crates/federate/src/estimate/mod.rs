@@ -27,7 +27,7 @@ pub use evidence::Evidence;
 pub use given::Given;
 pub use hypernetwork::JointHypernetwork;
 pub use measured::Measured;
-pub use mixture::Mixture;
+pub use mixture::{KIND as MIXTURE, Mixture};
 pub use rank::{agreement, spearman};
 
 /// An entry of the registry of estimators.

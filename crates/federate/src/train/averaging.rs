@@ -11,6 +11,7 @@ use crate::{
     kinds::{Settings, settings},
 };
 
+/// The trainer `averaging`.
 pub static KIND: TrainerKind = TrainerKind::new::<Averaging>(
     "averaging",
     "FedAvg inside groups: models are averaged, weighted by samples.",

@@ -20,6 +20,7 @@ use crate::{
     saved,
 };
 
+/// The trainer `mixing`.
 pub static KIND: TrainerKind = TrainerKind::new::<Mixing>(
     "mixing",
     "The coordinator mixes the models of a participant's collaborators into its own; information flows along the plan and nowhere else.",

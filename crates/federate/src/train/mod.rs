@@ -18,10 +18,10 @@ mod scaffold;
 
 use std::{fmt::Debug, sync::Arc};
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Registry, UsageGraph};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Registry, UsageGraph};
 use fedcompetitors_learn::{OptimizerSettings, Part, weighted_sum};
 
-use fedcompetitors_record::Flow;
+use fedcompetitors_record::{Flow, FlowSource};
 
 use crate::{
     FederateError, Federation,
@@ -29,14 +29,14 @@ use crate::{
     kinds::{Kind, Made},
 };
 
-pub use averaging::Averaging;
+pub use averaging::{Averaging, KIND as AVERAGING};
 pub(crate) use early_stopping::EarlyStopping;
 pub use evidence::Evidence;
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::VARIATION;
 pub(crate) use local::{Batches, each};
-pub use mixing::{Mixed, Mixing, Weights};
+pub use mixing::{KIND as MIXING, Mixed, Mixing, Weights};
 pub use proximal::Proximal;
 pub use scaffold::Scaffold;
 
@@ -56,6 +56,15 @@ impl Registry for TrainerKind {
             &hypernetwork::KIND,
         ];
         ENTRIES
+    }
+}
+
+impl TrainerKind {
+    /// The statement about a trainer that lets nothing flow outside the ledger.
+    pub fn all_in_ledger(&self) -> Flow {
+        let statement =
+            format!("{}: everything that flows in training is in the ledger", self.name());
+        Flow { source: FlowSource::Trainer, statement, pairs: Vec::new() }
     }
 }
 

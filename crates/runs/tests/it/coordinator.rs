@@ -25,7 +25,6 @@ fn about() -> About {
         seed: 1,
         rounds: 3,
         policy: "optimal".into(),
-        estimator: "mixture".into(),
     }
 }
 
@@ -63,8 +62,8 @@ fn begun(folder: &Path, pairs: &[(usize, usize)], edges: &[(usize, usize)]) -> C
     let sources = vec![("elsewhere".to_owned(), 10); COUNT];
     let mut coordinator =
         Coordinator::begin(folder, about(), competing(pairs), &sources).expect("begun");
-    coordinator.begin_estimate("mixture").expect("begun");
-    coordinator.end_estimate(&nothing_helps(), 1, 1).expect("estimated");
+    coordinator.begin_estimate(1).expect("begun");
+    coordinator.end_estimate(&nothing_helps(), 1).expect("estimated");
     follow(&mut coordinator, edges, "the first plan");
     coordinator
 }
@@ -154,7 +153,7 @@ fn nobody_is_handed_what_nobody_has_sent() {
     coordinator.begin_round(1);
     let refused = coordinator.deliver(0, Content::Model, &[1.0], &[99]).expect_err("refused");
     assert_eq!(refused.to_string(), "the ledger has no accepted message 99");
-    let early = coordinator.end_estimate(&nothing_helps(), 1, 1).expect_err("nothing was begun");
+    let early = coordinator.end_estimate(&nothing_helps(), 1).expect_err("nothing was begun");
     assert_eq!(early.to_string(), "`end_estimate` needs `begin_estimate` first");
 }
 
@@ -354,8 +353,8 @@ fn an_estimate_may_be_made_again() {
         benefit.build()
     };
     for value in [0.5, 0.25] {
-        coordinator.begin_estimate("mixture").expect("begun");
-        coordinator.end_estimate(&helps(0, value), 1, 1).expect("estimated");
+        coordinator.begin_estimate(1).expect("begun");
+        coordinator.end_estimate(&helps(0, value), 1).expect("estimated");
     }
     let found = |folder: &Path| {
         Coordinator::resume(folder, about()).expect("read").expect("a run").1.benefit
@@ -364,10 +363,10 @@ fn an_estimate_may_be_made_again() {
     assert_eq!(found(folder.path()), Some(helps(0, 0.25)));
     let mut coordinator =
         Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
-    coordinator.begin_estimate("mixture before round 4").expect("begun");
-    coordinator.end_estimate(&helps(1, 0.75), 1, 4).expect("estimated");
+    coordinator.begin_estimate(4).expect("begun");
+    coordinator.end_estimate(&helps(1, 0.75), 1).expect("estimated");
     // One that is interrupted does not count, and what it has shown is on record.
-    coordinator.begin_estimate("mixture before round 4").expect("begun");
+    coordinator.begin_estimate(4).expect("begun");
     coordinator.begin_round(1);
     let offers = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
     let entries = coordinator.collect(Content::Model, 2, &offers).expect("taken");
@@ -400,7 +399,7 @@ fn a_declaration_counts_from_when_it_was_heard() {
     let folder = TempDir::new().expect("a folder");
     let mut coordinator = begun(folder.path(), &[], &[(0, 1)]);
     let shown = |coordinator: &mut Coordinator| {
-        coordinator.begin_estimate("mixture").expect("begun");
+        coordinator.begin_estimate(1).expect("begun");
         coordinator.begin_round(1);
         let offers = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
         let entries = coordinator.collect(Content::Model, 2, &offers).expect("taken");
