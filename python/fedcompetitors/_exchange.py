@@ -107,6 +107,7 @@ class Exchange:
             "name": settings.name,
             "everything": settings.text(self.names, self.tensors),
             "metric": settings.metric,
+            "direction": _native.direction(settings.metric, settings.direction),
             "seed": settings.seed,
             "rounds": settings.rounds,
             "policy": settings.policy,

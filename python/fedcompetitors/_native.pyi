@@ -81,10 +81,13 @@ def mix(
     out: list[NDArray[Any]] | None = None,
 ) -> list[NDArray[np.float32]]: ...
 
+def direction(metric: str, given: str | None = None) -> str: ...
+
 class About(TypedDict):
     name: str
     everything: str
     metric: str
+    direction: str
     seed: int
     rounds: int
     policy: str

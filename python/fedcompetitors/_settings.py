@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fedcompetitors import _native
 from fedcompetitors._registry import default, default_settings
 from fedcompetitors.errors import NotASetting
 
@@ -42,6 +43,10 @@ class Settings:
         The number of participants that must answer for a round to count.
     metric : str
         The figure that is reported.
+    direction : str or None
+        Whether ``higher`` or ``lower`` values of the metric are better. Default: as in
+        ``fc.entries("metric")``; for other metrics ``lower`` if the name ends with ``loss``,
+        otherwise ``higher``.
     seed : int
         The seed of the search for the plan.
     """
@@ -59,12 +64,14 @@ class Settings:
     threshold: float = _ESTIMATOR["threshold"]
     min_participants: int = 2
     metric: str = "loss"
+    direction: str | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise NotASetting(f"{name} is less than {least}", f"give {least} or more")
+        _native.direction(self.metric, self.direction)
         if self.weights not in ("samples", "benefit"):
             raise NotASetting(f'weights "{self.weights}" are unknown', "give samples or benefit")
         if self.own_part is not None and not 0 < self.own_part <= 1:

@@ -49,6 +49,7 @@ def about() -> Any:
         "seed": 1,
         "rounds": 1,
         "policy": "optimal",
+        "direction": "lower",
     }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import fedcompetitors as fc
 import numpy as np
 import pytest
-from fedcompetitors import errors
+from fedcompetitors import _native, errors
+from fedcompetitors.errors import NotASetting
 from learners import Linear, Trainer, five
 
 RIVALS = {"a": ["c"], "d": ["b"]}
@@ -159,3 +160,24 @@ def test_settings_are_checked(tmp_path: Path) -> None:
             run(tmp_path / "run", **wrong)
     with pytest.raises(errors.UnknownParticipant):
         fc.Federation(five(), {"a": ["nobody"]})
+
+
+@pytest.mark.parametrize(
+    ("metric", "given", "found"),
+    [
+        ("loss", None, "lower"),
+        ("Log loss", None, "lower"),
+        ("MSE", None, "lower"),
+        ("auc", None, "higher"),
+        ("recall", None, "higher"),
+        ("minutes", "lower", "lower"),
+    ],
+)
+def test_which_way_a_figure_is_better(metric: str, given: str | None, found: str) -> None:
+    settings = fc.Settings(metric=metric, direction=given)
+    assert _native.direction(settings.metric, settings.direction) == found
+
+
+def test_a_direction_has_two_values() -> None:
+    with pytest.raises(NotASetting, match='the direction "up" is unknown'):
+        fc.Settings(direction="up")

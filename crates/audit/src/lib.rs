@@ -12,14 +12,14 @@ mod rivals;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedcompetitors_record::{
-    Audit, Declared, EstimateHistory, Finding, Ledger, Line, ModelHistory, Origin, PlanHistory,
-    Role, Rule, Status, TrainingHistory, Uncovered,
+    Audit, Content, Declared, EstimateHistory, Finding, Ledger, Line, ModelHistory, Origin,
+    PlanHistory, Role, Rule, Status, TrainingHistory, Uncovered,
 };
 
 use rivals::Rivals;
 
 /// An entry that was sent: by whom, what, what it is said to carry, and what it may carry.
-type Sent = (usize, String, BTreeSet<usize>, BTreeSet<usize>);
+type Sent = (usize, Content, BTreeSet<usize>, BTreeSet<usize>);
 
 /// An audit that estimates and trainings are given to, one after the other.
 #[derive(Debug)]
@@ -226,7 +226,9 @@ impl<'a> Replay<'a> {
                 self.flaw(format!("entry {entry} is of an earlier round than the one before"));
             }
             round = line.round;
-            let (Some(made_of), Some(provenance)) = (&line.made_of, &line.provenance) else {
+            let (Some(content), Some(made_of), Some(provenance)) =
+                (line.content, &line.made_of, &line.provenance)
+            else {
                 self.flaw(format!("entry {entry} cannot be read"));
                 continue;
             };
@@ -240,10 +242,10 @@ impl<'a> Replay<'a> {
                         let name = self.name(sender);
                         self.flaw(format!("entry {entry}: what \"{name}\" has sent is recorded as carrying data that it cannot carry, or not its own"));
                     }
-                    sent.insert(entry, (sender, line.content.clone(), provenance.clone(), carried));
+                    sent.insert(entry, (sender, content, provenance.clone(), carried));
                 }
                 (None, Some(receiver)) => {
-                    self.delivery(receiver, line, (made_of, provenance), &sent);
+                    self.delivery(receiver, line, (content, made_of, provenance), &sent);
                 }
                 _ => self.flaw(format!(
                     "entry {entry} is not between a participant and the coordinator"
@@ -257,7 +259,7 @@ impl<'a> Replay<'a> {
         &mut self,
         receiver: usize,
         line: &Line,
-        (made_of, provenance): (&[u64], &BTreeSet<usize>),
+        (content, made_of, provenance): (Content, &[u64], &BTreeSet<usize>),
         sent: &BTreeMap<u64, Sent>,
     ) {
         let Line { entry, bytes, .. } = line;
@@ -266,14 +268,14 @@ impl<'a> Replay<'a> {
         }
         let mut stated = BTreeSet::new();
         for part in made_of {
-            let Some((sender, content, claimed, carried)) = sent.get(part) else {
+            let Some((sender, source, claimed, carried)) = sent.get(part) else {
                 self.flaw(format!(
                     "entry {entry} is made of entry {part}, which was not sent before"
                 ));
                 continue;
             };
-            if *content != line.content && content != "data" {
-                self.flaw(format!("entry {entry}, a {}, is made of a {content}", line.content));
+            if *source != content && *source != Content::Data {
+                self.flaw(format!("entry {entry}, a {content}, is made of a {source}"));
             }
             stated.extend(claimed);
             self.hand_over(receiver, *sender, carried, line);

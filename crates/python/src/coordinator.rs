@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Mutex};
 
-use fedcompetitors_graphs::Choice;
+use fedcompetitors_graphs::{Choice, shown};
 use fedcompetitors_learn as learn;
 use fedcompetitors_record::{Content, Direction, IncidentKind, Metric};
 use fedcompetitors_report::{finding_text, refusal_text};
@@ -22,28 +22,44 @@ pub struct Settings {
     name: String,
     everything: String,
     metric: String,
+    direction: String,
     seed: u64,
     rounds: usize,
     policy: String,
 }
 
-impl From<Settings> for About {
-    fn from(given: Settings) -> Self {
-        let Settings { name, everything, metric, seed, rounds, policy } = given;
-        let direction = direction(&metric);
-        let metric = Metric { name: metric, direction };
-        Self { name, settings: everything, metric, seed, rounds, policy }
+impl Settings {
+    fn check(self) -> Result<About, Failure> {
+        let Self { name, everything, metric, direction, seed, rounds, policy } = self;
+        let metric = Metric { direction: parse_direction(&direction)?, name: metric };
+        Ok(About { name, settings: everything, metric, seed, rounds, policy })
     }
 }
 
-/// Which way a learner's own figure is better. What is no metric of ours is better when it is higher, but
-/// for losses.
-fn direction(metric: &str) -> Direction {
+fn parse_direction(text: &str) -> Result<Direction, Failure> {
+    text.parse().map_err(|_| {
+        Failure::new(
+            "NotASetting",
+            format!("the direction \"{}\" is unknown", shown(text)),
+            "give higher or lower, whichever is better",
+        )
+    })
+}
+
+/// Whether more or less of a learner's own figure is better. By default that of the metric with this
+/// name; higher where there is none, but for losses.
+#[pyfunction]
+#[pyo3(signature = (metric, given=None))]
+pub fn direction(metric: &str, given: Option<&str>) -> Result<&'static str, Failure> {
+    if let Some(given) = given {
+        return Ok(parse_direction(given)?.name());
+    }
     let name = metric.to_lowercase();
-    let listed = Choice::<dyn learn::Metric>::named(&name);
-    let is_more =
-        listed.map_or(!["loss", "log loss"].contains(&&*name), |one| one.more_is_better());
-    if is_more { Direction::Higher } else { Direction::Lower }
+    let is_more = match Choice::<dyn learn::Metric>::named(&name) {
+        Ok(listed) => listed.more_is_better(),
+        Err(_) => !name.ends_with("loss"),
+    };
+    Ok(if is_more { Direction::Higher } else { Direction::Lower }.name())
 }
 
 /// Participant, split, metric and value.
@@ -104,9 +120,9 @@ impl Coordinator {
         competing: PyRef<'_, CompetingGraph>,
         sources: Vec<(String, usize)>,
     ) -> Result<Self, Failure> {
-        let competing = competing.graph.clone();
+        let (competing, about) = (competing.graph.clone(), settings.check()?);
         let coordinator =
-            py.detach(|| runs::Coordinator::begin(&folder, settings.into(), competing, &sources))?;
+            py.detach(|| runs::Coordinator::begin(&folder, about, competing, &sources))?;
         Ok(Self::new(coordinator, Stand::default()))
     }
 
@@ -118,7 +134,8 @@ impl Coordinator {
         settings: Settings,
     ) -> Result<Option<Self>, Failure> {
         // It reads and hashes everybody's last model.
-        let found = py.detach(|| runs::Coordinator::resume(&folder, settings.into()))?;
+        let about = settings.check()?;
+        let found = py.detach(|| runs::Coordinator::resume(&folder, about))?;
         Ok(found.map(|(coordinator, stand)| Self::new(coordinator, stand)))
     }
 

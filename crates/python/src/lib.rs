@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::{
         change::change,
-        coordinator::{Coordinator, audit},
+        coordinator::{Coordinator, audit, direction},
         graphs::{BenefitGraph, CompetingGraph, read_graphs, unite},
         mixing::mix,
         plans::{check_plan, compare, explain, listings, select, verify},

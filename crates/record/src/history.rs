@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Flow, Role, Rule, Status, Stop};
+use crate::{Content, Flow, Role, Rule, Status, Stop};
 
 /// What the record says of the run itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ pub struct Line {
     /// The receiver; none for the coordinator.
     pub receiver: Option<usize>,
     /// What was transferred.
-    pub content: String,
+    pub content: Option<Content>,
     /// The entries that it was computed from.
     pub made_of: Option<Vec<u64>>,
     /// The participants whose data it is said to carry.

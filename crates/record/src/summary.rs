@@ -170,6 +170,10 @@ pub struct Method {
     pub role: Role,
     /// The rule that its plans keep.
     pub rule: Rule,
+    /// Whether every participant trains alone: what the other methods are compared with.
+    pub is_local: bool,
+    /// Whether its policy searches for the best plan, so that the bound shows how good a plan is.
+    pub searches: bool,
     /// The policy that makes its plans.
     pub policy: String,
     /// The trainer.

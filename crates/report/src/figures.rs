@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use fedcompetitors_graphs::shown;
 use fedcompetitors_record::{Cell, Direction, Method, Role, Spread, Summary};
 
-/// The name of the method that all are compared with.
-pub const LOCAL: &str = "local";
-
 /// Within this a gain counts as about the same.
 pub const LITTLE: f64 = 0.005;
 
@@ -42,7 +39,7 @@ fn signed(gain: f64) -> String {
 
 /// The method that all are compared with, where the run includes it.
 pub fn local(summary: &Summary) -> Option<&Method> {
-    summary.methods.iter().find(|method| method.name == LOCAL)
+    summary.methods.iter().find(|method| method.is_local)
 }
 
 /// The number of finished seeds.

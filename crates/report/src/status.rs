@@ -7,9 +7,6 @@ use fedcompetitors_record::{
 
 use crate::{plan::unproven_text, plural};
 
-/// The policy whose plans are to be the best.
-const BEST: &str = "optimal";
-
 /// The status of a run in words: one that is not at its end and that no process works on is
 /// interrupted.
 pub fn status_name(status: Status, is_at_work: bool) -> &'static str {
@@ -46,7 +43,7 @@ pub fn status_text(summary: &Summary, is_at_work: bool, folder: &str) -> String 
 /// serve.
 pub(crate) fn plan_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
-    for method in summary.methods.iter().filter(|method| method.policy == BEST) {
+    for method in summary.methods.iter().filter(|method| method.searches) {
         for (seed, plan) in &method.plans {
             let quality = match &plan.note {
                 // The plan served another aim than welfare, so the bound says nothing about it.

@@ -100,7 +100,7 @@ fn ledger(store: &Store, [table, of, owners]: [&str; 3], id: i64) -> Result<Ledg
                 round: row.get(1)?,
                 sender: row.get(2)?,
                 receiver: row.get(3)?,
-                content: row.get(4)?,
+                content: row.get::<_, String>(4)?.parse().ok(),
                 made_of: from_json(&row.get::<_, String>(5)?),
                 provenance: from_json(&row.get::<_, String>(6)?),
                 bytes: row.get(7)?,

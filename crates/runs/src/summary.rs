@@ -2,10 +2,13 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use fedcompetitors_files::federation;
+use fedcompetitors_graphs::Choice;
 use fedcompetitors_record::{
     Cell, Direction, Flow, IncidentKind, IncidentLine, Method, Metric, Moved, Participant,
     PlanFigures, Refused, Status, Summary, Unfinished,
 };
+use fedcompetitors_select::Policy;
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -196,6 +199,8 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<Method, Run
         name: training.method.clone(),
         role: training.role,
         rule: training.rule,
+        is_local: training.method == federation::Method::local().name(),
+        searches: Choice::<dyn Policy>::named(&policy).is_ok_and(|policy| policy.searches()),
         policy,
         trainer,
         estimator,

@@ -12,7 +12,9 @@ use std::{
 
 use fedcompetitors_files::{
     ColumnSurvey, FileError, Impression, MOST_PARTICIPANTS, Problem, Survey, atomically,
-    count_values, survey,
+    count_values,
+    federation::{TaskKind, written},
+    survey,
 };
 use fedcompetitors_graphs::{nearest, shown};
 use fedcompetitors_report::plural;
@@ -394,17 +396,18 @@ impl Draft<'_> {
     fn task(&self, text: &mut String) {
         let target = &self.columns.all[self.columns.target].column;
         let kind = match &target.distinct {
-            Some(values) if values.len() == 2 => "binary",
-            Some(_) if !is_mostly_of_numbers(target) => "classes",
-            Some(values) if values.len() <= 10 => "classes",
-            _ => "regression",
+            Some(values) if values.len() == 2 => TaskKind::Binary,
+            Some(_) if !is_mostly_of_numbers(target) => TaskKind::Classes,
+            Some(values) if values.len() <= 10 => TaskKind::Classes,
+            _ => TaskKind::Regression,
         };
         let _ = writeln!(
             text,
-            "\n[task]\nkind = \"{kind}\"\ntarget = {}             # check this: the column to predict",
+            "\n[task]\nkind = \"{}\"\ntarget = {}             # check this: the column to predict",
+            written(kind),
             quoted(&target.name)
         );
-        if let Some(values) = target.distinct.as_ref().filter(|_| kind != "regression") {
+        if let Some(values) = target.distinct.as_ref().filter(|_| kind != TaskKind::Regression) {
             let _ = writeln!(text, "classes = {}", list(values));
         }
     }

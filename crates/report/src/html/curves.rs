@@ -11,7 +11,7 @@ use super::{
     graphs::has_nodes,
     text::{at, name, said},
 };
-use crate::figures::{LOCAL, seeds};
+use crate::figures::{local, seeds};
 
 const WIDTH: f64 = 220.0;
 const HEIGHT: f64 = 110.0;
@@ -64,7 +64,9 @@ pub fn section(page: &Page, curves: &[&Curve]) -> Markup {
     for &curve in curves {
         by_participant.entry(curve.participant).or_default().push(curve);
     }
-    let has_local = page.own_method() != LOCAL && curves.iter().any(|one| one.method == LOCAL);
+    let has_local = local(summary).is_some_and(|local| {
+        page.own_method() != local.name && curves.iter().any(|one| one.method == local.name)
+    });
     let pictures = html! {
         div.curves {
             @for (&participant, curves) in &by_participant {

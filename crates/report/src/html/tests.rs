@@ -99,6 +99,8 @@ fn method(name: &str, role: Role, add: f64, count: usize) -> Method {
         name: name.into(),
         role,
         rule: Rule::Paths,
+        is_local: name == "local",
+        searches: false,
         policy: String::new(),
         trainer: String::new(),
         estimator: None,

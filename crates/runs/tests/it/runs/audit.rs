@@ -85,6 +85,7 @@ fn whoever_tampers_is_found() {
     );
     has(found("UPDATE ledger SET made_of = 'x' WHERE receiver IS NOT NULL"), "cannot be read");
     has(found("UPDATE ledger SET content = 'update' WHERE receiver IS NOT NULL"), "is made of a");
+    has(found("UPDATE ledger SET content = 'letter' WHERE entry = 1"), "entry 1 cannot be read");
     has(found("UPDATE ledger SET round = 1 WHERE entry > 20"), "earlier round");
     has(found("UPDATE ledger SET receiver = 2 WHERE sender = 1"), "not between");
     has(found("INSERT INTO usage VALUES (1, 0, 2)"), "connects \"A\" with its competitor \"C\"");
