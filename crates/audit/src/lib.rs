@@ -12,8 +12,8 @@ mod rivals;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedcompetitors_record::{
-    Audit, Content, Declared, EstimateHistory, Finding, Ledger, Line, ModelHistory, Origin,
-    PlanHistory, Role, Rule, Status, TrainingHistory, Uncovered,
+    Audit, Content, Declared, EntryFlaw, EstimateHistory, Finding, Flaw, Ledger, Line, ModelFlaw,
+    ModelHistory, Origin, PlanHistory, Role, Rule, Status, TrainingHistory, Uncovered,
 };
 
 use rivals::Rivals;
@@ -67,7 +67,7 @@ impl<'a> Auditor<'a> {
         let mut replay = Replay::new(&self.origin.names, &self.rivals, &training.title, None);
         if !training.is_done && self.origin.status != Status::Running {
             let status = self.origin.status;
-            replay.flaw(format!("it is not complete, but the run is recorded as {status}"));
+            replay.flaw(Flaw::Incomplete(status));
         }
         if training.role == Role::Reference {
             if !self.audit.references.contains(&training.method) {
@@ -93,8 +93,8 @@ impl<'a> Auditor<'a> {
     /// The result.
     pub fn finish(mut self) -> Audit {
         for training in &self.origin.altered {
-            let (training, what) = (training.clone(), "its record was changed after it ended");
-            self.audit.findings.push(Finding::Flaw { training, what: what.into() });
+            let training = training.clone();
+            self.audit.findings.push(Finding::Flaw { training, flaw: Flaw::Altered });
         }
         self.audit
     }
@@ -135,8 +135,8 @@ impl<'a> Replay<'a> {
         Self { names, rivals, title, rule, carried, from, known, breached, findings }
     }
 
-    fn flaw(&mut self, what: String) {
-        self.findings.push(Finding::Flaw { training: self.title.to_owned(), what });
+    fn flaw(&mut self, flaw: Flaw) {
+        self.findings.push(Finding::Flaw { training: self.title.to_owned(), flaw });
     }
 
     fn name(&self, who: usize) -> String {
@@ -156,7 +156,7 @@ impl<'a> Replay<'a> {
             });
             match edges {
                 Some(edges) => self.plan(&edges, *known),
-                None => self.flaw(format!("the plan of round {round} cannot be read")),
+                None => self.flaw(Flaw::UnreadablePlan(*round)),
             }
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Replay<'a> {
                 reached.iter().find(|&&who| self.rivals.were_known(start, who, known))
             {
                 let (a, b) = (self.name(start), self.name(rival));
-                self.flaw(format!("the plan connects \"{a}\" with its competitor \"{b}\""));
+                self.flaw(Flaw::PlanConnects(a, b));
             }
         }
     }
@@ -194,7 +194,7 @@ impl<'a> Replay<'a> {
         let mut all = Vec::new();
         for flow in &training.flows {
             let Some(flow) = flow else {
-                self.flaw("the pairs that a flow connects cannot be read".into());
+                self.flaw(Flaw::UnreadableFlow);
                 continue;
             };
             let pairs: Vec<_> =
@@ -208,48 +208,44 @@ impl<'a> Replay<'a> {
 
     /// Replays a ledger.
     fn ledger(&mut self, ledger: &Ledger) {
-        let (count, entries) = (ledger.lines.len() as u64, ledger.entries);
-        if count != entries {
-            self.flaw(format!(
-                "the ledger has {count} entries, but had {entries} when it was last written"
-            ));
+        let (found, written) = (ledger.lines.len() as u64, ledger.entries);
+        if found != written {
+            self.flaw(Flaw::EntriesLost { found, written });
         }
         let mut sent: BTreeMap<u64, Sent> = BTreeMap::new();
         let mut round = 0;
         for (at, line) in ledger.lines.iter().enumerate() {
             let entry = line.entry;
             if entry != at as u64 + 1 {
-                self.flaw(format!("the ledger goes from entry {at} to entry {entry}"));
+                self.flaw(Flaw::EntriesSkipped { last: at as u64, next: entry });
                 break;
             }
             if line.round < round {
-                self.flaw(format!("entry {entry} is of an earlier round than the one before"));
+                self.flaw(Flaw::Entry(entry, EntryFlaw::EarlierRound));
             }
             round = line.round;
             let (Some(content), Some(made_of), Some(provenance)) =
                 (line.content, &line.made_of, &line.provenance)
             else {
-                self.flaw(format!("entry {entry} cannot be read"));
+                self.flaw(Flaw::Entry(entry, EntryFlaw::Unreadable));
                 continue;
             };
             match (line.sender, line.receiver) {
                 (Some(sender), None) => {
                     let Some(carried) = self.carried.get(&sender).cloned() else {
-                        self.flaw(format!("entry {entry}: the sender is not a participant"));
+                        self.flaw(Flaw::Entry(entry, EntryFlaw::UnknownSender));
                         continue;
                     };
                     if !provenance.contains(&sender) || !provenance.is_subset(&carried) {
                         let name = self.name(sender);
-                        self.flaw(format!("entry {entry}: what \"{name}\" has sent is recorded as carrying data that it cannot carry, or not its own"));
+                        self.flaw(Flaw::Entry(entry, EntryFlaw::Carried(name)));
                     }
                     sent.insert(entry, (sender, content, provenance.clone(), carried));
                 }
                 (None, Some(receiver)) => {
                     self.delivery(receiver, line, (content, made_of, provenance), &sent);
                 }
-                _ => self.flaw(format!(
-                    "entry {entry} is not between a participant and the coordinator"
-                )),
+                _ => self.flaw(Flaw::Entry(entry, EntryFlaw::NoEnds)),
             }
         }
     }
@@ -262,26 +258,24 @@ impl<'a> Replay<'a> {
         (content, made_of, provenance): (Content, &[u64], &BTreeSet<usize>),
         sent: &BTreeMap<u64, Sent>,
     ) {
-        let Line { entry, bytes, .. } = line;
-        if made_of.is_empty() && *bytes > 0 {
-            self.flaw(format!("entry {entry} has {bytes} bytes and is made of nothing"));
+        let &Line { entry, bytes, .. } = line;
+        if made_of.is_empty() && bytes > 0 {
+            self.flaw(Flaw::Entry(entry, EntryFlaw::MadeOfNothing(bytes)));
         }
         let mut stated = BTreeSet::new();
-        for part in made_of {
-            let Some((sender, source, claimed, carried)) = sent.get(part) else {
-                self.flaw(format!(
-                    "entry {entry} is made of entry {part}, which was not sent before"
-                ));
+        for &part in made_of {
+            let Some((sender, of, claimed, carried)) = sent.get(&part) else {
+                self.flaw(Flaw::Entry(entry, EntryFlaw::MadeOfUnsent(part)));
                 continue;
             };
-            if *source != content && *source != Content::Data {
-                self.flaw(format!("entry {entry}, a {content}, is made of a {source}"));
+            if *of != content && *of != Content::Data {
+                self.flaw(Flaw::Entry(entry, EntryFlaw::OtherContent { content, of: *of }));
             }
             stated.extend(claimed);
             self.hand_over(receiver, *sender, carried, line);
         }
         if stated != *provenance {
-            self.flaw(format!("entry {entry} is recorded as carrying other data than its parts"));
+            self.flaw(Flaw::Entry(entry, EntryFlaw::OtherData));
         }
     }
 
@@ -316,26 +310,22 @@ impl<'a> Replay<'a> {
         let ModelHistory { participant, hash, provenance, file } = model;
         let name = self.name(*participant);
         let Some(provenance) = provenance else {
-            self.flaw(format!("the provenance of the model of \"{name}\" cannot be read"));
+            self.flaw(Flaw::Model(name, ModelFlaw::UnreadableProvenance));
             return;
         };
         // What was delivered before a competition was known cannot be undone.
         let is_rival = |&&other: &&usize| self.rivals.compete(other, *participant, 0);
         if let Some(&rival) = provenance.iter().find(is_rival) {
             let rival = self.name(rival);
-            self.flaw(format!(
-                "the model of \"{name}\" is recorded as carrying data of its competitor \"{rival}\""
-            ));
+            self.flaw(Flaw::Model(name.clone(), ModelFlaw::CarriesCompetitor(rival)));
         }
         if !self.carried.get(participant).is_some_and(|carried| provenance.is_subset(carried)) {
-            self.flaw(format!(
-                "the model of \"{name}\" is recorded as carrying data that was never delivered to it"
-            ));
+            self.flaw(Flaw::Model(name.clone(), ModelFlaw::CarriesUndelivered));
         }
         match file {
             None => {}
             Some((_, Err(error))) => {
-                self.flaw(format!("the model of \"{name}\" cannot be read: {error}"));
+                self.flaw(Flaw::Model(name, ModelFlaw::Unreadable(error.clone())));
             }
             Some((file, Ok(found))) => {
                 let stored: BTreeSet<String> =
@@ -345,9 +335,7 @@ impl<'a> Replay<'a> {
                     && found.participant == name
                     && found.provenance == stored;
                 if !is_same {
-                    self.flaw(format!(
-                        "the file of the model of \"{name}\", {file}, is not the one that was trained"
-                    ));
+                    self.flaw(Flaw::Model(name, ModelFlaw::OtherFile(file.clone())));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedcompetitors_record::{Declared, Finding, Origin};
+use fedcompetitors_record::{Declared, Finding, Flaw, Origin};
 
 /// For each competing pair, either way round: the first round for which it was known, and the
 /// number of the declaration (0 from the beginning).
@@ -24,7 +24,7 @@ impl Rivals {
     /// where the two differ.
     pub fn new(origin: &Origin, declared: Option<&Declared>, findings: &mut Vec<Finding>) -> Self {
         if origin.is_other_competition {
-            findings.push(of_run("the competitions differ from those at the start".into()));
+            findings.push(of_run(Flaw::OtherCompetitions));
         }
         let mut first = BTreeMap::new();
         for one in &origin.competitions {
@@ -60,14 +60,12 @@ fn by_the_file(
         numbers.push(known.get(name.as_str()).copied().unwrap_or_else(|| {
             let new = all.last_key_value().map_or(0, |(last, _)| last + 1);
             all.insert(new, name.clone());
-            findings
-                .push(of_run(format!("\"{name}\" is a participant only in the federation file")));
+            findings.push(of_run(Flaw::OnlyInFile(name.clone())));
             new
         }));
     }
     for name in origin.names.values().filter(|name| !declared.names.contains(name)) {
-        let what = format!("\"{name}\" is a participant, but not in the federation file");
-        findings.push(of_run(what));
+        findings.push(of_run(Flaw::NotInFile(name.clone())));
     }
     let pairs: BTreeSet<(usize, usize)> = declared
         .reports
@@ -76,16 +74,14 @@ fn by_the_file(
         .flat_map(|(a, b)| [(a, b), (b, a)])
         .collect();
     let name = |who: &usize| all.get(who).cloned().unwrap_or_default();
-    for (a, b) in pairs.symmetric_difference(recorded).filter(|(a, b)| a < b) {
-        let whose = if pairs.contains(&(*a, *b)) { "federation file" } else { "record" };
-        let what =
-            format!("\"{}\" and \"{}\" compete only according to the {whose}", name(a), name(b));
-        findings.push(of_run(what));
+    for pair @ (a, b) in pairs.symmetric_difference(recorded).filter(|(a, b)| a < b) {
+        let (a, b, by_file) = (name(a), name(b), pairs.contains(pair));
+        findings.push(of_run(Flaw::OneSided { a, b, by_file }));
     }
     pairs
 }
 
 /// A flaw of the run itself.
-fn of_run(what: String) -> Finding {
-    Finding::Flaw { training: String::new(), what }
+fn of_run(flaw: Flaw) -> Finding {
+    Finding::Flaw { training: String::new(), flaw }
 }

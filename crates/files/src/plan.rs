@@ -43,6 +43,11 @@ pub struct StatedPlan {
 }
 
 impl StatedPlan {
+    /// Whether its edges sum to another welfare than it states: then it was changed after it was made.
+    pub fn is_other_welfare(&self) -> bool {
+        (self.welfare - self.benefit_sum).abs() > 1e-6 * self.welfare.abs().max(1.0)
+    }
+
     /// Proves that the plan keeps the rule that it names, with what models carry from before.
     ///
     /// # Errors

@@ -16,7 +16,8 @@ use fedcompetitors_graphs::{
     UnknownEntry, find_leak, longest_chain,
 };
 use fedcompetitors_report::{
-    Comparison, Explanation, Measure, Verdict, certificate_text, comparison_text, leak_text, number,
+    Comparison, Explanation, Measure, Verdict, certificate_text, comparison_text, leak_text,
+    other_welfare_text,
 };
 use fedcompetitors_select::{
     Effort, ObjectiveKind, Past, Plan, Policy, SampleCounts, SamplesMissing, Setting, Shares,
@@ -55,13 +56,10 @@ impl Choice {
                 "give samples={name: count}, with every participant",
             ));
         }
-        if !policy.searches() && *objective != ObjectiveKind::Welfare {
-            return Err(Failure::new(
-                "ObjectiveNotServed",
-                "only the policy `optimal` has objectives other than welfare",
-                "use policy=\"optimal\", or omit the objective",
-            ));
-        }
+        objective.check_served(policy).map_err(|error| {
+            let hint = "use policy=\"optimal\", or omit the objective";
+            Failure::new("ObjectiveNotServed", error.to_string(), hint)
+        })?;
         if self.time_limit.is_some_and(|limit| !limit.is_finite() || limit < 0.0) {
             return Err(Failure::new(
                 "NotASetting",
@@ -239,12 +237,8 @@ pub fn verify(
         warnings.extend(remembered(past, &competing));
         competing = past.with_remembered(competing);
     }
-    if (plan.welfare - plan.benefit_sum).abs() > 1e-6 * plan.welfare.abs().max(1.0) {
-        warnings.push(format!(
-            "the plan states a welfare of {}, but the benefits of its edges sum to {}: it was changed after it was made",
-            number(plan.welfare),
-            number(plan.benefit_sum)
-        ));
+    if plan.is_other_welfare() {
+        warnings.push(other_welfare_text(plan.welfare, plan.benefit_sum));
     }
     let proven = py.detach(|| plan.prove(&competing));
     let certificate = proven.map_err(|leak| rule_broken(py, &competing, &leak))?;

@@ -1,6 +1,6 @@
 //! The result of an audit.
 
-use crate::{Flow, Status};
+use crate::{Content, Flow, Status};
 
 /// The result of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub enum Finding {
     Flaw {
         /// Method and seed; empty for the run itself.
         training: String,
-        /// The contradiction, in words.
-        what: String,
+        /// The contradiction.
+        flaw: Flaw,
     },
     /// The guard stopped a training or an estimate, and no resumed run got past that.
     Stopped {
@@ -62,4 +62,95 @@ pub enum Finding {
         /// The guard's message.
         message: String,
     },
+}
+
+/// A contradiction in the record of a run. Participants are given by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flaw {
+    /// The competitions are not those of the start with what was declared since.
+    OtherCompetitions,
+    /// A participant that only the federation file has.
+    OnlyInFile(String),
+    /// A participant that the federation file does not have.
+    NotInFile(String),
+    /// Two compete by the federation file alone, or by the record alone.
+    OneSided {
+        /// One of the two.
+        a: String,
+        /// The other.
+        b: String,
+        /// Whether it is the federation file that says so.
+        by_file: bool,
+    },
+    /// A training is not complete, but the run has another status than running.
+    Incomplete(Status),
+    /// The record was changed after the run or training ended.
+    Altered,
+    /// The plan of a round cannot be read.
+    UnreadablePlan(u64),
+    /// A plan connects a participant with its competitor.
+    PlanConnects(String, String),
+    /// The pairs that a flow outside the ledger connects cannot be read.
+    UnreadableFlow,
+    /// The ledger has another number of entries than when it was last written.
+    EntriesLost {
+        /// The entries that are there.
+        found: u64,
+        /// The entries that were written.
+        written: u64,
+    },
+    /// After an entry comes one that is not the next.
+    EntriesSkipped {
+        /// The last entry in order.
+        last: u64,
+        /// The entry that follows.
+        next: u64,
+    },
+    /// An entry of the ledger contradicts the others.
+    Entry(u64, EntryFlaw),
+    /// The model of a participant contradicts the ledger or its file.
+    Model(String, ModelFlaw),
+}
+
+/// What is wrong with an entry of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryFlaw {
+    /// It cannot be read.
+    Unreadable,
+    /// Its round is earlier than that of the entry before.
+    EarlierRound,
+    /// It is not between a participant and the coordinator.
+    NoEnds,
+    /// The sender is not a participant.
+    UnknownSender,
+    /// What this sender has sent is said to carry data that it cannot carry, or not its own.
+    Carried(String),
+    /// It has so many bytes and is made of nothing.
+    MadeOfNothing(u64),
+    /// It is made of an entry that was not sent before.
+    MadeOfUnsent(u64),
+    /// Its content differs from that of an entry that it is made of.
+    OtherContent {
+        /// Its content.
+        content: Content,
+        /// The content of the other entry.
+        of: Content,
+    },
+    /// It is said to carry other data than its parts.
+    OtherData,
+}
+
+/// What is wrong with a participant's model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelFlaw {
+    /// Whose data it carries cannot be read.
+    UnreadableProvenance,
+    /// It is said to carry the data of this competitor.
+    CarriesCompetitor(String),
+    /// It is said to carry data that was never delivered to the participant.
+    CarriesUndelivered,
+    /// Its file cannot be read, for this reason.
+    Unreadable(String),
+    /// This file is not the one that was trained.
+    OtherFile(String),
 }

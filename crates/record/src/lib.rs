@@ -16,7 +16,7 @@ mod spread;
 mod summary;
 mod transfer;
 
-pub use audit::{Audit, Finding, Uncovered};
+pub use audit::{Audit, EntryFlaw, Finding, Flaw, ModelFlaw, Uncovered};
 pub use history::{
     Competition, Declared, EstimateHistory, FoundModel, Ledger, Line, ModelHistory, Origin,
     PlanHistory, TrainingHistory,

@@ -1,7 +1,7 @@
 //! The result of an audit in sentences.
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Audit, Finding, Status, Uncovered};
+use fedcompetitors_record::{Audit, EntryFlaw, Finding, Flaw, ModelFlaw, Status, Uncovered};
 
 use crate::{plural, status::flow_text};
 
@@ -50,12 +50,93 @@ pub fn finding_text(finding: &Finding) -> String {
                 names.join(" → ")
             )
         }
-        Finding::Flaw { training, what } if training.is_empty() => {
-            format!("flaw in the run: {}", shown(what))
+        Finding::Flaw { training, flaw } if training.is_empty() => {
+            format!("flaw in the run: {}", shown(&flaw_text(flaw)))
         }
-        Finding::Flaw { training, what } => format!("flaw in {training}: {}", shown(what)),
+        Finding::Flaw { training, flaw } => {
+            format!("flaw in {training}: {}", shown(&flaw_text(flaw)))
+        }
         Finding::Stopped { training, message } => {
             format!("STOPPED, {training}: {}", shown(message))
+        }
+    }
+}
+
+/// A contradiction in a record; names in it are not escaped.
+pub fn flaw_text(flaw: &Flaw) -> String {
+    match flaw {
+        Flaw::OtherCompetitions => "the competitions differ from those at the start".into(),
+        Flaw::OnlyInFile(name) => {
+            format!("\"{name}\" is a participant only in the federation file")
+        }
+        Flaw::NotInFile(name) => {
+            format!("\"{name}\" is a participant, but not in the federation file")
+        }
+        Flaw::OneSided { a, b, by_file } => {
+            let whose = if *by_file { "federation file" } else { "record" };
+            format!("\"{a}\" and \"{b}\" compete only according to the {whose}")
+        }
+        Flaw::Incomplete(status) => {
+            format!("it is not complete, but the run is recorded as {status}")
+        }
+        Flaw::Altered => "its record was changed after it ended".into(),
+        Flaw::UnreadablePlan(round) => format!("the plan of round {round} cannot be read"),
+        Flaw::PlanConnects(a, b) => {
+            format!("the plan connects \"{a}\" with its competitor \"{b}\"")
+        }
+        Flaw::UnreadableFlow => "the pairs that a flow connects cannot be read".into(),
+        Flaw::EntriesLost { found, written } => {
+            format!("the ledger has {found} entries, but had {written} when it was last written")
+        }
+        Flaw::EntriesSkipped { last, next } => {
+            format!("the ledger goes from entry {last} to entry {next}")
+        }
+        Flaw::Entry(entry, flaw) => entry_flaw(*entry, flaw),
+        Flaw::Model(participant, flaw) => model_flaw(participant, flaw),
+    }
+}
+
+fn entry_flaw(entry: u64, flaw: &EntryFlaw) -> String {
+    match flaw {
+        EntryFlaw::Unreadable => format!("entry {entry} cannot be read"),
+        EntryFlaw::EarlierRound => {
+            format!("entry {entry} is of an earlier round than the one before")
+        }
+        EntryFlaw::NoEnds => {
+            format!("entry {entry} is not between a participant and the coordinator")
+        }
+        EntryFlaw::UnknownSender => format!("entry {entry}: the sender is not a participant"),
+        EntryFlaw::Carried(sender) => format!(
+            "entry {entry}: what \"{sender}\" has sent is recorded as carrying data that it cannot carry, or not its own"
+        ),
+        EntryFlaw::MadeOfNothing(bytes) => {
+            format!("entry {entry} has {bytes} bytes and is made of nothing")
+        }
+        EntryFlaw::MadeOfUnsent(part) => {
+            format!("entry {entry} is made of entry {part}, which was not sent before")
+        }
+        EntryFlaw::OtherContent { content, of } => {
+            format!("entry {entry}, a {content}, is made of a {of}")
+        }
+        EntryFlaw::OtherData => {
+            format!("entry {entry} is recorded as carrying other data than its parts")
+        }
+    }
+}
+
+fn model_flaw(participant: &str, flaw: &ModelFlaw) -> String {
+    let model = format!("the model of \"{participant}\"");
+    match flaw {
+        ModelFlaw::UnreadableProvenance => format!("the provenance of {model} cannot be read"),
+        ModelFlaw::CarriesCompetitor(rival) => {
+            format!("{model} is recorded as carrying data of its competitor \"{rival}\"")
+        }
+        ModelFlaw::CarriesUndelivered => {
+            format!("{model} is recorded as carrying data that was never delivered to it")
+        }
+        ModelFlaw::Unreadable(error) => format!("{model} cannot be read: {error}"),
+        ModelFlaw::OtherFile(file) => {
+            format!("the file of {model}, {file}, is not the one that was trained")
         }
     }
 }

@@ -22,7 +22,65 @@ pub struct DataLine {
     /// What is known of the target: counts of classes, or mean and deviation.
     pub target: String,
     /// What looks like a mistake or will make figures uncertain.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<DataWarning>,
+}
+
+/// Something about a participant's data that looks like a mistake or makes figures uncertain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataWarning {
+    /// A column that is learned from looks like an identifier.
+    Identifier(String),
+    /// A column that is learned from looks like a date.
+    Date(String),
+    /// A column has no values.
+    Empty(String),
+    /// A column has only one value.
+    Constant(String),
+    /// A column is missing in more than half of the rows.
+    Missing {
+        /// The column.
+        column: String,
+        /// The rows without it.
+        missing: usize,
+        /// All rows.
+        rows: usize,
+    },
+    /// There are few samples of a class, or none.
+    FewSamples {
+        /// The class.
+        class: String,
+        /// How many there are.
+        found: usize,
+        /// What for: training or test.
+        part: &'static str,
+    },
+}
+
+impl DataWarning {
+    fn text(&self) -> String {
+        let looks_like = |column: &str, what: &str| {
+            format!(
+                "the column `{}` looks like {what}: add it to `ignore`, or list the columns to learn from in `features`",
+                shown(column)
+            )
+        };
+        match self {
+            Self::Identifier(column) => looks_like(column, "an identifier"),
+            Self::Date(column) => looks_like(column, "a date"),
+            Self::Empty(column) => format!("the column `{}` has no values", shown(column)),
+            Self::Constant(column) => format!("the column `{}` is constant", shown(column)),
+            Self::Missing { column, missing, rows } => {
+                format!("the column `{}` is missing in {missing} of {rows} rows", shown(column))
+            }
+            Self::FewSamples { class, found: 0, part } => {
+                format!("no sample of class {} for {part}", shown(class))
+            }
+            Self::FewSamples { class, found, part } => {
+                let found = plural(*found, "sample", "samples");
+                format!("only {found} of class {} for {part}", shown(class))
+            }
+        }
+    }
 }
 
 /// The table of all participants' data, and below it what to look at.
@@ -59,7 +117,9 @@ pub fn data_text(lines: &[DataLine], features: usize) -> String {
         table.render()
     );
     let warnings = lines.iter().flat_map(|line| {
-        line.warnings.iter().map(|warning| format!("{}: {warning}", shown(&line.participant)))
+        line.warnings
+            .iter()
+            .map(|warning| format!("{}: {}", shown(&line.participant), warning.text()))
     });
     let warnings: Vec<String> = warnings.collect();
     if !warnings.is_empty() {

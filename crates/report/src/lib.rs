@@ -21,15 +21,15 @@ mod status;
 mod table;
 mod what_if;
 
-pub use audit::{audit_text, finding_text};
+pub use audit::{audit_text, finding_text, flaw_text};
 pub use change::{Change, breaches_text, change_text};
 pub use comparison::{Comparison, Measure, comparison_text};
-pub use data::{DataLine, data_text};
+pub use data::{DataLine, DataWarning, data_text};
 pub use experiment::{ExperimentRow, ExperimentTable};
 pub use explain::{Explanation, Verdict};
 pub use numbers::{figure, number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text, unproven_text};
-pub use proof::{certificate_text, leak_text};
+pub use proof::{certificate_text, leak_text, other_welfare_text};
 pub use run::{run_markdown, run_text};
 pub use status::{status_name, status_text};
 pub use what_if::{Effect, Price, Worth, effects_text, prices_text};

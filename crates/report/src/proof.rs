@@ -7,12 +7,21 @@ use fedcompetitors_graphs::{
 };
 
 use crate::{
-    path_text, plural, reporters_text,
+    number, path_text, plural, reporters_text,
     table::{Table, wrap},
 };
 
 /// Participants up to which every set is printed.
 const PRINTED: usize = 60;
+
+/// A plan whose edges sum to another welfare than it states.
+pub fn other_welfare_text(stated: f64, sum: f64) -> String {
+    format!(
+        "the plan states a welfare of {}, but the benefits of its edges sum to {}: it was changed after it was made",
+        number(stated),
+        number(sum)
+    )
+}
 
 /// What a certificate proves, and the sets that prove it; `with_past` if models carried
 /// data before.

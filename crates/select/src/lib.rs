@@ -28,8 +28,8 @@ pub use past::{ChangeError, Past};
 pub use plan::{Bounded, Plan};
 pub use policies::{
     Alone, CliqueCover, Cliques, Coalitions, Effort, Egoists, Friends, Greedy, Objective,
-    ObjectiveKind, Optimal, Policy, cliques, coalitions, diminishing, egoists, fairest, greedy,
-    greedy_usage, local_search, optimal,
+    ObjectiveKind, ObjectiveNotServed, Optimal, Policy, cliques, coalitions, diminishing, egoists,
+    fairest, greedy, greedy_usage, local_search, optimal,
 };
 pub use samples::{SampleCounts, SampleCountsError, SamplesMissing};
 pub use setting::Setting;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use fedcompetitors_files::{Impression, ReadTable, federation::Settings, read_federation, survey};
 use fedcompetitors_graphs::shown;
 use fedcompetitors_learn::{Column, Part, Targets, Transform};
-use fedcompetitors_report::{DataLine, data_text, plural};
+use fedcompetitors_report::{DataLine, DataWarning, data_text, plural};
 use fedcompetitors_runs::{Learning, Prepared, Source};
 
 use super::run::given_benefits;
@@ -62,8 +62,8 @@ const MOST_PAIRS: usize = 12;
 /// Samples of a class below which a figure is chance.
 const FEW: usize = 5;
 
-/// By data file, the columns that look like no features, with what they look like.
-type Unlike = BTreeMap<String, Vec<(String, &'static str)>>;
+/// By data file, warnings about columns that look like no features.
+type Unlike = BTreeMap<String, Vec<DataWarning>>;
 
 /// The columns that look like identifiers or dates. None where the federation file lists the features:
 /// then somebody has chosen them.
@@ -86,12 +86,12 @@ fn unlike_features(settings: &Settings, folder: &Path) -> Result<Unlike, Failure
             data.transform(column) != Transform::None || data.scales.contains_key(column)
         };
         columns.retain(|column| !is_declared(&column.name));
-        let looks = columns.into_iter().filter_map(|column| match column.impression {
-            Some(Impression::Identifier) => Some((column.name, "an identifier")),
-            Some(Impression::Date) => Some((column.name, "a date")),
+        let warnings = columns.into_iter().filter_map(|column| match column.impression {
+            Some(Impression::Identifier) => Some(DataWarning::Identifier(column.name)),
+            Some(Impression::Date) => Some(DataWarning::Date(column.name)),
             _ => None,
         });
-        unlike.insert(file.clone(), looks.collect());
+        unlike.insert(file.clone(), warnings.collect());
     }
     Ok(unlike)
 }
@@ -101,40 +101,10 @@ fn data_line(
     source: &Source,
     learning: &Learning,
     classes: &[Vec<String>],
-    unlike: &[(String, &'static str)],
+    unlike: &[DataWarning],
 ) -> DataLine {
     let table = source.table();
-    let mut warnings = Vec::new();
-    for (name, what) in unlike {
-        let is_learned = |read: &ReadTable| {
-            let columns = read.table.names().iter().zip(read.table.columns());
-            columns
-                .into_iter()
-                .any(|(learned, column)| learned == name && matches!(column, Column::Numbers(_)))
-        };
-        if table.is_some_and(is_learned) {
-            warnings.push(format!(
-                "the column `{}` looks like {what}: add it to `ignore`, or list the columns to learn from in `features`",
-                shown(name)
-            ));
-        }
-    }
-    if let Some(read) = table {
-        let rows = read.table.len() + read.incomplete;
-        for ((name, column), &missing) in
-            read.table.names().iter().zip(read.table.columns()).zip(&read.missing)
-        {
-            let name = shown(name);
-            if missing == rows {
-                warnings.push(format!("the column `{name}` has no values"));
-            } else if is_constant(column) {
-                warnings.push(format!("the column `{name}` is constant"));
-            } else if 2 * missing > rows {
-                warnings
-                    .push(format!("the column `{name}` is missing in {missing} of {rows} rows"));
-            }
-        }
-    }
+    let mut warnings = table.map(|read| column_warnings(read, unlike)).unwrap_or_default();
     let part = |part| learning.split.rows(part).len();
     let target = match source.targets() {
         Targets::Values(values) => {
@@ -151,14 +121,9 @@ fn data_line(
                 let rows = learning.split.rows(rows);
                 for class in 0..*count {
                     let found = rows.iter().filter(|&&row| labels[row as usize] == class).count();
-                    if found == 0 {
-                        warnings.push(format!("no sample of class {} for {what}", named(class)));
-                    } else if found < FEW {
-                        warnings.push(format!(
-                            "only {} of class {} for {what}",
-                            plural(found, "sample", "samples"),
-                            named(class)
-                        ));
+                    if found < FEW {
+                        let class = named(class);
+                        warnings.push(DataWarning::FewSamples { class, found, part: what });
                     }
                 }
             }
@@ -179,6 +144,29 @@ fn data_line(
         target,
         warnings,
     }
+}
+
+/// What looks like a mistake in the columns that are learned from.
+fn column_warnings(read: &ReadTable, unlike: &[DataWarning]) -> Vec<DataWarning> {
+    let columns = || read.table.names().iter().zip(read.table.columns());
+    let is_learned = |warning: &&DataWarning| match warning {
+        DataWarning::Identifier(name) | DataWarning::Date(name) => columns()
+            .any(|(learned, column)| learned == name && matches!(column, Column::Numbers(_))),
+        _ => true,
+    };
+    let mut warnings: Vec<DataWarning> = unlike.iter().filter(is_learned).cloned().collect();
+    let rows = read.table.len() + read.incomplete;
+    for ((name, column), &missing) in columns().zip(&read.missing) {
+        let name = name.clone();
+        if missing == rows {
+            warnings.push(DataWarning::Empty(name));
+        } else if is_constant(column) {
+            warnings.push(DataWarning::Constant(name));
+        } else if 2 * missing > rows {
+            warnings.push(DataWarning::Missing { column: name, missing, rows });
+        }
+    }
+    warnings
 }
 
 fn is_constant(column: &Column) -> bool {

@@ -6,7 +6,7 @@ use fedcompetitors_files::read_samples;
 use fedcompetitors_graphs::{Choice, Participants};
 use fedcompetitors_report::Measure;
 use fedcompetitors_select::{
-    Effort, Objective, ObjectiveKind, Plan, Policy, SampleCounts, Setting,
+    Effort, Objective, ObjectiveKind, Plan, Policy, SampleCounts, SamplesMissing, Setting,
 };
 
 use crate::{
@@ -35,13 +35,7 @@ impl ObjectiveArguments {
         participants: &Participants,
     ) -> Result<Option<SampleCounts>, Failure> {
         match (*self.objective, &self.samples) {
-            (ObjectiveKind::Diminishing, None) => Err(Failure::Usage {
-                error:
-                    "the objective `diminishing` needs the number of samples of each participant"
-                        .into(),
-                hint: "add `--samples FILE`, a CSV file with the header `participant,samples`"
-                    .into(),
-            }),
+            (ObjectiveKind::Diminishing, None) => Err(samples_missing(SamplesMissing)),
             (ObjectiveKind::Diminishing, Some(path)) => Ok(Some(read_samples(path, participants)?)),
             (_, None) => Ok(None),
             (_, Some(_)) => Err(Failure::Usage {
@@ -56,10 +50,7 @@ impl ObjectiveArguments {
     /// # Errors
     /// If it needs counts and there are none.
     pub fn with<'a>(&self, samples: Option<&'a SampleCounts>) -> Result<Objective<'a>, Failure> {
-        self.objective.with(samples).map_err(|error| Failure::Usage {
-            error: error.to_string(),
-            hint: "add `--samples FILE`, a CSV file with the header `participant,samples`".into(),
-        })
+        self.objective.with(samples).map_err(samples_missing)
     }
 
     /// What plans are measured by.
@@ -69,6 +60,13 @@ impl ObjectiveArguments {
             ObjectiveKind::MaxMin | ObjectiveKind::Proportional => Measure::Fairness,
             ObjectiveKind::Diminishing => Measure::Diminishing,
         }
+    }
+}
+
+fn samples_missing(error: SamplesMissing) -> Failure {
+    Failure::Usage {
+        error: error.to_string(),
+        hint: "add `--samples FILE`, a CSV file with the header `participant,samples`".into(),
     }
 }
 
@@ -125,11 +123,8 @@ pub fn check_served(
     policy: Choice<dyn Policy>,
     objective: &ObjectiveArguments,
 ) -> Result<(), Failure> {
-    if policy.searches() || *objective.objective == ObjectiveKind::Welfare {
-        return Ok(());
-    }
-    Err(Failure::Usage {
-        error: "only the policy `optimal` has objectives other than welfare".into(),
+    objective.objective.check_served(policy).map_err(|error| Failure::Usage {
+        error: error.to_string(),
         hint: "add `--policy optimal`, or omit `--objective`".into(),
     })
 }

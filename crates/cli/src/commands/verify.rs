@@ -5,7 +5,7 @@ use fedcompetitors_files::{
     write_json,
 };
 use fedcompetitors_graphs::{Certificate, CompetingGraph, Leak, shown};
-use fedcompetitors_report::{certificate_text, leak_text, number};
+use fedcompetitors_report::{certificate_text, leak_text, other_welfare_text};
 use fedcompetitors_select::Past;
 use serde_json::json;
 
@@ -29,12 +29,8 @@ pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         Some(past) => remember(past, competing),
         None => competing,
     };
-    if (plan.welfare - plan.benefit_sum).abs() > 1e-6 * plan.welfare.abs().max(1.0) {
-        warn(&format!(
-            "the plan states a welfare of {}, but the benefits of its edges sum to {}: it was changed after it was made",
-            number(plan.welfare),
-            number(plan.benefit_sum)
-        ));
+    if plan.is_other_welfare() {
+        warn(&other_welfare_text(plan.welfare, plan.benefit_sum));
     }
     let certificate = match plan.prove(&competing) {
         Ok(certificate) => certificate,

@@ -1,8 +1,8 @@
 //! The page as a whole: what it says, that nothing breaks out of it, that it is well formed.
 
 use fedcompetitors_record::{
-    Cell, Curve, Direction, IncidentKind, LedgerLine, Method, Metric, Moved, Participant, PlanStep,
-    Role, Rule, Status, Summary,
+    Cell, Curve, Direction, Flaw, IncidentKind, LedgerLine, Method, Metric, Moved, Participant,
+    PlanStep, Role, Rule, Status, Summary,
 };
 
 use super::*;
@@ -195,7 +195,10 @@ fn no_name_breaks_out() {
         *text = HOSTILE.concat();
     }
     record.problems = vec![HOSTILE.concat()];
-    add_finding(&mut run, Finding::Flaw { training: HOSTILE.concat(), what: HOSTILE.concat() });
+    add_finding(
+        &mut run,
+        Finding::Flaw { training: HOSTILE.concat(), flaw: Flaw::OnlyInFile(HOSTILE.concat()) },
+    );
     let page = page(&run);
     assert_well_formed(&page);
     let known = [

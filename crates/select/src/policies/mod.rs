@@ -22,7 +22,8 @@ pub use egoists::{Egoists, egoists};
 pub use friends::Friends;
 pub use greedy::{Greedy, greedy, greedy_usage};
 pub use optimal::{
-    Effort, Objective, ObjectiveKind, Optimal, diminishing, fairest, local_search, optimal,
+    Effort, Objective, ObjectiveKind, ObjectiveNotServed, Optimal, diminishing, fairest,
+    local_search, optimal,
 };
 
 impl Registry for dyn Policy {

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_record::{Audit, Finding};
+use fedcompetitors_report::flaw_text;
 use fedcompetitors_runs::audit;
 use fedcompetitors_testing::repeat;
 use rusqlite::{Connection, params};
@@ -23,7 +24,7 @@ impl Case {
 
 fn flaws(audit: Audit) -> Vec<String> {
     let told = |finding| match finding {
-        Finding::Flaw { what, .. } => what,
+        Finding::Flaw { flaw, .. } => flaw_text(&flaw),
         Finding::Breach { path, .. } => format!("breach: {}", path.join(" ")),
         Finding::Stopped { message, .. } => format!("stopped: {message}"),
     };

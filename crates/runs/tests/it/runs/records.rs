@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use fedcompetitors_federate::FederateError;
-use fedcompetitors_record::{Finding, Status};
+use fedcompetitors_record::{Finding, Flaw, Status};
 use fedcompetitors_runs::{Advice, RunError, audit, export, record, summary, write_metrics};
 
 use super::{Case, FEDERATION};
@@ -70,7 +70,9 @@ fn a_stop_of_the_guard_is_kept() {
         let found = audit(&case.path(), None).expect("it can be read");
         let stopped = |finding: &Finding| matches!(finding, Finding::Stopped { .. });
         assert_eq!(found.findings.iter().filter(|finding| stopped(finding)).count(), 1);
-        let of_plan = |finding: &Finding| matches!(finding, Finding::Flaw { what, .. } if what.contains("the plan connects"));
+        let of_plan = |finding: &Finding| {
+            matches!(finding, Finding::Flaw { flaw: Flaw::PlanConnects(..), .. })
+        };
         assert!(found.findings.iter().all(|one| stopped(one) || of_plan(one)), "{found:?}");
     }
     case.tamper(

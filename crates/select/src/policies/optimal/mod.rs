@@ -27,7 +27,7 @@ use self::{
 };
 pub use self::{
     effort::Effort,
-    objective::{Objective, ObjectiveKind},
+    objective::{Objective, ObjectiveKind, ObjectiveNotServed},
 };
 use super::Policy;
 use crate::{Bounded, Plan, SampleCounts, Setting, closure::Closure, greedy_usage};

@@ -1,8 +1,8 @@
 //! What the best plan maximises.
 
-use fedcompetitors_graphs::{Entry, Registry};
+use fedcompetitors_graphs::{Choice, Entry, Registry};
 
-use crate::{SampleCounts, SamplesMissing};
+use crate::{Policy, SampleCounts, SamplesMissing};
 
 /// What the best plan maximises: an [`ObjectiveKind`] with what it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -72,6 +72,21 @@ impl Entry for ObjectiveKind {
                 "Maximise the sum of 1/n − 1/(n + s), where n is a participant's number of samples and s what it gets, in samples: the tenth helper brings less than the first."
             }
         }
+    }
+}
+
+/// An objective was given to a policy that has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("only the policy `optimal` has objectives other than welfare")]
+pub struct ObjectiveNotServed;
+
+impl ObjectiveKind {
+    /// Checks that a policy makes plans by this objective.
+    ///
+    /// # Errors
+    /// If the policy has an objective of its own, and this is not the default.
+    pub fn check_served(self, policy: Choice<dyn Policy>) -> Result<(), ObjectiveNotServed> {
+        if policy.searches() || self == Self::default() { Ok(()) } else { Err(ObjectiveNotServed) }
     }
 }
 
