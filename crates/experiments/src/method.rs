@@ -1,4 +1,8 @@
 //! What is compared: for each method who learns from whom, how, and by which estimate.
+//!
+//! These are the rows of the paper's tables, in its order and by its names, each with the variants among
+//! which validation data chooses. They are dispatched here, beside the registries: a new policy or trainer
+//! must not add a row to a table that compares with printed figures.
 
 use fedcompetitors_federate::{
     estimate::{Estimator, JointHypernetwork, Mixture},
