@@ -4,6 +4,9 @@
 //! has the same guard, ledger and store as a run in one process, so the same audit reads it.
 //! What a participant may carry is everything that it was ever handed.
 
+mod aside;
+mod kept;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -18,9 +21,10 @@ use super::{
     ModelFile, RunError, Store, competing_hash,
     models::write_model,
     program,
-    store::{Checkpoint, Estimate, Figure, Happened, NewPlan, NewTraining, StoredModel},
+    store::{Checkpoint, Figure, Happened, NewPlan, NewTraining, StoredModel},
     summary,
 };
+use aside::Aside;
 use fedcompetitors_federate::{
     FederateError,
     estimate::MIXTURE,
@@ -328,73 +332,6 @@ impl Coordinator {
         Ok(bits::ones(&carried).collect())
     }
 
-    /// Begins an estimate before a round of the training, counted from 1. It has a ledger of its
-    /// own: everybody carries its own data and nothing else, as everybody trains a new model
-    /// alone. A training that is on its way is set aside.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn begin_estimate(&mut self, before: usize) -> Result<(), RunError> {
-        let label = match before {
-            1 => MIXTURE.name().to_owned(),
-            _ => format!("{} before round {before}", MIXTURE.name()),
-        };
-        self.store.set_aside(self.about.seed, &label)?;
-        let fresh = Exchange::new(&self.competing).save();
-        self.aside = Some(Aside {
-            label,
-            before,
-            memory: std::mem::replace(&mut self.memory, fresh),
-            carried: std::mem::replace(&mut self.carried, own(&self.competing)),
-            parcels: std::mem::take(&mut self.parcels),
-            happened: std::mem::take(&mut self.happened),
-        });
-        Ok(())
-    }
-
-    /// Keeps what has moved in the estimate so far. To be called before anything goes to a
-    /// participant, so that nothing is on its way that the ledger does not know.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn keep_estimate(&mut self) -> Result<(), RunError> {
-        let Some(Aside { label, .. }) = &self.aside else {
-            return Ok(());
-        };
-        self.store.keep_estimate(self.about.seed, label, &self.happened.transfers)
-    }
-
-    /// Breaks the estimate off: what it has shown stays on record, and nothing is found.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn break_off_estimate(&mut self) -> Result<(), RunError> {
-        self.keep_estimate()?;
-        if let Some(Aside { memory, carried, parcels, happened, .. }) = self.aside.take() {
-            (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
-            self.happened = happened;
-        }
-        Ok(())
-    }
-
-    /// Ends the estimate: its models are thrown away, its benefits kept.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn end_estimate(&mut self, benefit: &BenefitGraph, gradients: u64) -> Result<(), RunError> {
-        let Some(Aside { label, before, memory, carried, parcels, happened }) = self.aside.take()
-        else {
-            let (call, needed) = ("end_estimate", "begin_estimate");
-            return Err(RunError::OutOfOrder { call, needed });
-        };
-        (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
-        // Who was missing then is missing in the rounds that follow, which say so.
-        let Happened { transfers, .. } = std::mem::replace(&mut self.happened, happened);
-        let estimate = Estimate { benefit: benefit.clone(), gradients, before };
-        self.round = before.saturating_sub(1);
-        self.store.add_estimate(self.about.seed, &label, &estimate, &transfers)
-    }
-
     /// Follows a plan from the next round on: the text of its file and of its certificate, and
     /// why there is a new one.
     ///
@@ -480,60 +417,6 @@ impl Coordinator {
         let seconds = self.since.elapsed().as_secs_f64();
         self.since = Instant::now();
         self.store.add_rounds(training, &happened, &checkpoint, seconds)
-    }
-
-    /// Keeps the last that was accepted of some participants: entries with their numbers. What
-    /// is older is forgotten, but for the last each time of what carries fewer's data. To be called behind [`Coordinator::keep`], as the ledger's hashes
-    /// tell whether the numbers are still the same.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn keep_models(&mut self, all: &[(u64, &[f32])]) -> Result<(), RunError> {
-        let Some(training) = self.training else {
-            return Ok(());
-        };
-        let find = |entry: u64| self.parcels.iter().find(move |parcel| parcel.entry() == entry);
-        let all: Vec<(&Parcel, &[f32])> =
-            all.iter().filter_map(|(entry, values)| Some((find(*entry)?, *values))).collect();
-        self.store.keep(training, &all)?;
-        self.parcels = self.store.receipts(training)?;
-        Ok(())
-    }
-
-    /// The last that was kept of a participant and carries no data of these others: its entry,
-    /// its round and its numbers.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn last_without(
-        &self,
-        participant: usize,
-        others: &[usize],
-    ) -> Result<Option<(u64, usize, Vec<f32>)>, RunError> {
-        let Some(training) = self.training else {
-            return Ok(None);
-        };
-        let Some(found) = self.store.last_without(training, participant, others)? else {
-            return Ok(None);
-        };
-        let round = self.store.round_of(training, found.entry())?;
-        Ok(round.map(|round| (found.entry(), round, found.values)))
-    }
-
-    /// The round in which a participant was first handed what carries another one's data, as
-    /// far as that was kept.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn carries_since(
-        &self,
-        participant: usize,
-        other: usize,
-    ) -> Result<Option<usize>, RunError> {
-        match self.training {
-            Some(training) => self.store.carries_since(training, participant, other),
-            None => Ok(None),
-        }
     }
 
     /// The figures of a resumed run's rounds so far, each with its round.
@@ -639,19 +522,6 @@ impl Coordinator {
         self.store.tidy(None)?;
         Ok(had_incidents)
     }
-}
-
-/// What a training had at the door when it was set aside.
-#[derive(Debug)]
-struct Aside {
-    /// What the estimate is called.
-    label: String,
-    /// The first round of the training that follows it.
-    before: usize,
-    memory: Vec<u8>,
-    carried: Vec<Vec<u64>>,
-    parcels: Vec<Parcel>,
-    happened: Happened,
 }
 
 /// Everybody carries its own data.

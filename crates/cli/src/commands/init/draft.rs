@@ -1,0 +1,189 @@
+//! The text of a federation file for data files that were looked at.
+
+use std::fmt::Write as _;
+
+use fedcompetitors_files::{
+    ColumnSurvey,
+    federation::{TaskKind, written},
+};
+use fedcompetitors_graphs::shown;
+
+use super::{
+    Participant,
+    columns::{Columns, Use, is_mostly_of_numbers},
+};
+
+/// What goes into a federation file.
+pub struct Draft<'a> {
+    pub name: String,
+    pub columns: &'a Columns,
+    pub header: bool,
+    pub with_categories: bool,
+    pub participants: &'a [Participant],
+}
+
+impl Draft<'_> {
+    /// The federation file, with comments on what to look at.
+    pub fn text(&self) -> String {
+        let mut text = String::from(
+            "# A federation: its participants, their competitors, the task and the training.\n\
+             # docs/federation-file.md lists all keys and their defaults.\n\n",
+        );
+        let _ = writeln!(text, "name = {}\nseed = 1", quoted(&self.name));
+        text.push_str(
+            "repeats = 5                   # repeat everything with five seeds, to see the spread\n\
+             compare = [\"local\", \"fedavg\"]  # methods to compare with\n",
+        );
+        self.task(&mut text);
+        self.data(&mut text);
+        text.push_str("\n[model]\nhidden = []                   # widths of hidden layers; empty: linear or logistic regression\n");
+        text.push_str("\n[training]\nrounds = 50                   # exchanges of models\nlocal-steps = 10              # training steps between two exchanges\nrate = 0.01\n");
+        for Participant { name, data } in self.participants {
+            let _ = write!(
+                text,
+                "\n[[participants]]\nname = {}\n{data}\ncompetes-with = []            # the names of its competitors\n",
+                quoted(name)
+            );
+        }
+        text
+    }
+
+    fn task(&self, text: &mut String) {
+        let target = &self.columns.all[self.columns.target].column;
+        let kind = match &target.distinct {
+            Some(values) if values.len() == 2 => TaskKind::Binary,
+            Some(_) if !is_mostly_of_numbers(target) => TaskKind::Classes,
+            Some(values) if values.len() <= 10 => TaskKind::Classes,
+            _ => TaskKind::Regression,
+        };
+        let _ = writeln!(
+            text,
+            "\n[task]\nkind = \"{}\"\ntarget = {}             # check this: the column to predict",
+            written(kind),
+            quoted(&target.name)
+        );
+        if let Some(values) = target.distinct.as_ref().filter(|_| kind != TaskKind::Regression) {
+            let _ = writeln!(text, "classes = {}", list(values));
+        }
+    }
+
+    fn data(&self, text: &mut String) {
+        let columns = self.columns;
+        text.push_str("\n[data]\n");
+        if !self.header {
+            let all: Vec<String> =
+                (0..columns.all.len()).map(|at| columns.name(at).into()).collect();
+            let _ = writeln!(
+                text,
+                "# The files seem to have no header; name the columns.\nheader = {}",
+                list(&all)
+            );
+        }
+        let features = columns.used(|usage| matches!(usage, Use::Categories | Use::Numbers { .. }));
+        let _ = writeln!(
+            text,
+            "# The columns to learn from, in the order that all models have.\nfeatures = {}",
+            list(&features)
+        );
+        let unused: Vec<(&str, Vec<String>)> = [
+            ("they look like identifiers", Use::Identifier),
+            ("they look like dates", Use::Date),
+            ("they have too many different texts for categories", Use::Text),
+        ]
+        .into_iter()
+        .map(|(why, unused)| (why, columns.used(|usage| usage == unused)))
+        .filter(|(_, names)| !names.is_empty())
+        .collect();
+        if !unused.is_empty() {
+            text.push_str(
+                "# Not learned. To learn from one of these, move it to `features`.\nignore = [\n",
+            );
+            for (why, names) in unused {
+                let _ = writeln!(text, "    # {why}");
+                for name in names {
+                    let _ = writeln!(text, "    {},", quoted(&name));
+                }
+            }
+            text.push_str("]\n");
+        }
+        let found = columns.all.iter().flat_map(|merged| merged.column.missing.clone());
+        let mut missing: Vec<String> =
+            ["", "?", "NA"].map(String::from).into_iter().chain(found).collect();
+        missing.sort();
+        missing.dedup();
+        let _ = writeln!(text, "missing = {}", list(&missing));
+        let logs = columns.used(|usage| usage == Use::Numbers { log: true });
+        if !logs.is_empty() {
+            let _ = writeln!(
+                text,
+                "# Most values are small and a few very large, as with amounts of money: logarithms are learned.\nlog = {}",
+                list(&logs)
+            );
+        }
+        text.push_str(
+            "scaling = \"own\"               # each participant scales by its own mean and deviation\n",
+        );
+        let categories: Vec<&ColumnSurvey> = (0..columns.all.len())
+            .filter(|&at| columns.usage(at) == Use::Categories)
+            .map(|at| &columns.all[at].column)
+            .collect();
+        if categories.is_empty() {
+            return;
+        }
+        text.push_str(if self.with_categories {
+            "\n# The possible categories, over all files. Add columns whose numbers are really\n# categories here, too.\n[data.categories]\n"
+        } else {
+            "\n# Enter the possible categories. Those in the files are not listed, because every\n# participant reads this file. Add columns whose numbers are really categories here, too.\n[data.categories]\n"
+        });
+        for column in categories {
+            let values = column.distinct.as_deref().filter(|_| self.with_categories);
+            let _ = writeln!(text, "{} = {}", key(&column.name), list(values.unwrap_or_default()));
+        }
+    }
+
+    /// What the file does not say, or says because it was asked to.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let columns = self.columns;
+        if !columns.partial.is_empty() {
+            notes.push(format!(
+                "left out, because not all files have them: {}",
+                shown_list(&columns.partial)
+            ));
+        }
+        let unused = columns.used(|usage| matches!(usage, Use::Identifier | Use::Date | Use::Text));
+        if !unused.is_empty() {
+            notes.push(format!("not learned (see `ignore` in the file): {}", shown_list(&unused)));
+        }
+        let categories = columns.used(|usage| usage == Use::Categories);
+        if !categories.is_empty() {
+            let names = shown_list(&categories);
+            notes.push(if self.with_categories {
+                format!("the file lists the categories of {names} that occur in the data; every participant will read them")
+            } else {
+                format!("enter the categories of {names} in the file; those that occur in the data were not copied, because every participant will read the file (--with-categories copies them)")
+            });
+        }
+        notes
+    }
+}
+
+pub fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// A key: bare where that is possible.
+fn key(name: &str) -> String {
+    let bare =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if bare { name.to_owned() } else { quoted(name) }
+}
+
+fn list(texts: &[String]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+fn shown_list(names: &[String]) -> String {
+    names.iter().map(|name| shown(name).into_owned()).collect::<Vec<_>>().join(", ")
+}
