@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Best, Effort, Training,
-    local::{Local, each},
+    descent::{Descent, each},
     mixture,
     pace::Pace,
     weights_by_samples,
@@ -45,7 +45,7 @@ pub fn begin(
     let shared = federation.shared();
     let mut members: Vec<Member> = (0..federation.len())
         .map(|participant| Member {
-            local: Local::new(federation, participant, effort),
+            descent: Descent::new(federation, participant, effort),
             weight: 1.0,
             is_behind: false,
             gradients: vec![0.0; shared],
@@ -116,17 +116,17 @@ impl Group {
         correction: Correction,
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
-        let Member { local, is_behind, .. } = member;
-        let to = local.participant;
+        let Member { descent, is_behind, .. } = member;
+        let to = descent.participant;
         // Before anything was sent the common model is the start, which all have.
         if !self.models.is_empty() {
             let carried = exchange.deliver(to, Content::Model, &self.common, &self.models)?;
-            local.receive(&carried);
+            descent.receive(&carried);
         }
-        local.parameters[..self.common.len()].copy_from_slice(&self.common);
+        descent.parameters[..self.common.len()].copy_from_slice(&self.common);
         if correction == Correction::ControlVariates && !self.controls.is_empty() {
             let carried = exchange.deliver(to, Content::Gradient, &self.control, &self.controls)?;
-            local.receive(&carried);
+            descent.receive(&carried);
         }
         *is_behind = false;
         Ok(())
@@ -136,7 +136,7 @@ impl Group {
 /// A member of a group.
 #[derive(Serialize, Deserialize)]
 struct Member {
-    local: Local,
+    descent: Descent,
     /// Its weight in the mean.
     weight: f32,
     /// Whether it was missing when the last common model was delivered.
@@ -191,11 +191,11 @@ impl Training for Rounds {
         each(&mut turns, |(group, member)| member.round(federation, correction, group, steps))?;
         self.average(federation, exchange, &there, steps)?;
         let in_the_end = self.pace.count(steps);
-        each(&mut self.members, |member| member.local.validate(federation, in_the_end))
+        each(&mut self.members, |member| member.descent.validate(federation, in_the_end))
     }
 
     fn best(&self, participant: usize) -> Best<'_> {
-        self.members[participant].local.early_stopping.best()
+        self.members[participant].descent.early_stopping.best()
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
@@ -225,9 +225,10 @@ impl Rounds {
         let mut gradients = models.clone();
         for group in self.groups.iter().filter(|group| !group.is_alone()) {
             for &at in group.members.iter().filter(|&&member| there[member]) {
-                let Member { local, gradients: sum, .. } = &mut self.members[at];
-                let carried = local.carried.clone();
-                let (values, before) = (local.parameters[..shared].to_vec(), group.common.clone());
+                let Member { descent, gradients: sum, .. } = &mut self.members[at];
+                let carried = descent.carried.clone();
+                let (values, before) =
+                    (descent.parameters[..shared].to_vec(), group.common.clone());
                 models[at] = Some(Offer { values, before, carried: carried.clone() });
                 if controlled {
                     kernels::scale(sum, 1.0 / steps as f32);
@@ -283,11 +284,11 @@ impl Member {
         group: &Group,
         steps: usize,
     ) -> Result<(), FederateError> {
-        let Self { local, gradients, control, .. } = self;
+        let Self { descent, gradients, control, .. } = self;
         let shared = group.common.len();
         gradients.fill(0.0);
         for _ in 0..steps {
-            local.step(federation, |gradient, parameters| {
+            descent.step(federation, |gradient, parameters| {
                 let gradient = &mut gradient[..shared];
                 match correction {
                     Correction::None => {}

@@ -14,7 +14,7 @@ use fedcompetitors_record::Content;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Best, Effort, Trainer, TrainerKind, Training, local::each};
+use super::{Best, Effort, Trainer, TrainerKind, Training, descent::each};
 use crate::{
     FederateError, Federation,
     evidence::{FEWEST, Relations, commit, own, own_rows},

@@ -17,10 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Best, EarlyStopping, Effort, Trainer, TrainerKind, Training, VALIDATE_EVERY,
+    descent::{Batches, each, without_decay},
     headed::Headed,
-    is_clearly_less,
-    local::{Batches, each, without_decay},
-    trial_steps, weights_by_samples,
+    is_clearly_less, trial_steps, weights_by_samples,
 };
 use crate::{
     FederateError, Federation,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Best, Effort, Trainer, TrainerKind, Training,
-    local::{Local, each},
+    descent::{Descent, each},
     mixture,
     pace::Pace,
     weights_by_samples,
@@ -135,7 +135,7 @@ impl Trainer for Mixing {
         let shared = federation.shared();
         let learners = usage.learners();
         let mixers = (0..federation.len()).map(|participant| Mixer {
-            local: Local::new(federation, participant, effort),
+            descent: Descent::new(federation, participant, effort),
             parts: self.parts(federation, usage, benefit, participant),
             is_used: ones(learners.row(participant)).next().is_some(),
             start: vec![0.0; shared],
@@ -174,7 +174,7 @@ struct Rounds {
 /// The state of a participant in training.
 #[derive(Serialize, Deserialize)]
 struct Mixer {
-    local: Local,
+    descent: Descent,
     /// Itself and its collaborators, with their weights.
     parts: Vec<(usize, f32)>,
     /// Whether another participant learns from it.
@@ -218,11 +218,11 @@ impl Training for Rounds {
             self.mix(federation, exchange, &there)?;
         }
         let in_the_end = self.pace.count(steps);
-        each(&mut self.mixers, |mixer| mixer.local.validate(federation, in_the_end))
+        each(&mut self.mixers, |mixer| mixer.descent.validate(federation, in_the_end))
     }
 
     fn best(&self, participant: usize) -> Best<'_> {
-        self.mixers[participant].local.early_stopping.best()
+        self.mixers[participant].descent.early_stopping.best()
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
@@ -245,7 +245,7 @@ impl Rounds {
         each(
             &mut self.mixers,
             |mixer| {
-                if there[mixer.local.participant] { work(mixer) } else { Ok(()) }
+                if there[mixer.descent.participant] { work(mixer) } else { Ok(()) }
             },
         )
     }
@@ -257,20 +257,20 @@ impl Rounds {
         exchange: &mut Exchange<'_>,
         there: &[bool],
     ) -> Result<(), FederateError> {
-        self.each_of(there, |mixer| mixer.local.descend(federation))?;
+        self.each_of(there, |mixer| mixer.descent.descend(federation))?;
         let shared = federation.shared();
         let sent = self.collect(exchange, there, Content::Gradient, |mixer| {
-            (mixer.local.gradient[..shared].to_vec(), Vec::new())
+            (mixer.descent.gradient[..shared].to_vec(), Vec::new())
         });
-        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
+        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.descent.participant]) {
             mixer.got = mixer.get(exchange, Content::Gradient, &sent)?;
         }
         self.each_of(there, |mixer| {
             if let Some(mixture) = mixer.got.take() {
-                mixer.local.gradient[..shared].copy_from_slice(&mixture);
+                mixer.descent.gradient[..shared].copy_from_slice(&mixture);
                 mixer.has_ever_taken = true;
             }
-            mixer.local.follow();
+            mixer.descent.follow();
             Ok(())
         })
     }
@@ -284,7 +284,7 @@ impl Rounds {
     ) -> Result<(), FederateError> {
         let content = if self.mixed == Mixed::Models { Content::Model } else { Content::Update };
         let sent = self.collect(exchange, there, content, |mixer| mixer.gives(self.mixed));
-        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
+        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.descent.participant]) {
             mixer.got = mixer.get(exchange, content, &sent)?;
         }
         let (mixed, server_rate, checked) = (self.mixed, self.server_rate, self.checked);
@@ -300,7 +300,7 @@ impl Rounds {
             let content = Content::Gradient;
             let gradients = |mixer: &Mixer| (mixer.last.clone(), Vec::new());
             let sent = self.collect(exchange, there, content, gradients);
-            for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.local.participant]) {
+            for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.descent.participant]) {
                 // Without a mixture it follows its own gradient.
                 mixer.added.fill(0.0);
                 let mixture = mixer.get(exchange, content, &sent)?;
@@ -321,11 +321,12 @@ impl Rounds {
         content: Content,
         given: impl Fn(&Mixer) -> (Vec<f32>, Vec<f32>),
     ) -> Vec<Option<Parcel>> {
-        let sends =
-            |mixer: &Mixer| there[mixer.local.participant] && (mixer.is_used || !mixer.is_alone());
+        let sends = |mixer: &Mixer| {
+            there[mixer.descent.participant] && (mixer.is_used || !mixer.is_alone())
+        };
         let offer = |mixer: &Mixer| {
             let (values, before) = given(mixer);
-            Offer { values, before, carried: mixer.local.carried.clone() }
+            Offer { values, before, carried: mixer.descent.carried.clone() }
         };
         let offers = self.mixers.iter().map(|mixer| sends(mixer).then(|| offer(mixer)));
         let shared = self.mixers.first().map_or(0, |mixer| mixer.start.len());
@@ -335,12 +336,12 @@ impl Rounds {
 
 impl Mixer {
     fn round(&mut self, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
-        let Self { local, start, last, added, .. } = self;
+        let Self { descent, start, last, added, .. } = self;
         let shared = start.len();
-        start.copy_from_slice(&local.parameters[..shared]);
+        start.copy_from_slice(&descent.parameters[..shared]);
         last.fill(0.0);
         for _ in 0..steps {
-            local.step(federation, |gradient, _| {
+            descent.step(federation, |gradient, _| {
                 kernels::add_scaled(last, 1.0 / steps as f32, &gradient[..shared]);
                 kernels::add_scaled(&mut gradient[..shared], 1.0, added);
             })?;
@@ -350,7 +351,7 @@ impl Mixer {
 
     /// What it sends of its last round, and what that would be without any step.
     fn gives(&self, mixed: Mixed) -> (Vec<f32>, Vec<f32>) {
-        let mut given = self.local.parameters[..self.start.len()].to_vec();
+        let mut given = self.descent.parameters[..self.start.len()].to_vec();
         if mixed == Mixed::Models {
             return (given, self.start.clone());
         }
@@ -370,7 +371,7 @@ impl Mixer {
         content: Content,
         sent: &[Option<Parcel>],
     ) -> Result<Option<Vec<f32>>, FederateError> {
-        let to = self.local.participant;
+        let to = self.descent.participant;
         let parts =
             self.parts.iter().filter_map(|&(from, part)| Some((sent[from].as_ref()?, part)));
         let parts: Vec<(&Parcel, f32)> = parts.collect();
@@ -382,7 +383,7 @@ impl Mixer {
         };
         let made_of: Vec<Parcel> = parts.iter().map(|(parcel, _)| parcel.receipt()).collect();
         let carried = exchange.deliver(to, content, &mixture, &made_of)?;
-        self.local.receive(&carried);
+        self.descent.receive(&carried);
         Ok(Some(mixture))
     }
 
@@ -396,7 +397,7 @@ impl Mixer {
         mixture: &[f32],
     ) -> bool {
         let shared = self.start.len();
-        let mut there = self.local.parameters.clone();
+        let mut there = self.descent.parameters.clone();
         there[..shared].copy_from_slice(&self.start);
         if mixed == Mixed::Models {
             kernels::scale(&mut there[..shared], 1.0 - server_rate);
@@ -404,14 +405,14 @@ impl Mixer {
         kernels::add_scaled(&mut there[..shared], server_rate, mixture);
         if checked {
             // No margin: with one, slightly worse mixtures were accepted round after round.
-            let learner = federation.learner(self.local.participant);
-            let own = learner.loss(Part::Validation, &self.local.parameters);
+            let learner = federation.learner(self.descent.participant);
+            let own = learner.loss(Part::Validation, &self.descent.parameters);
             let is_as_good = learner.loss(Part::Validation, &there) <= own;
             if !is_as_good {
                 return false;
             }
         }
-        self.local.parameters = there;
+        self.descent.parameters = there;
         true
     }
 }

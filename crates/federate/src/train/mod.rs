@@ -6,11 +6,11 @@
 
 mod average;
 mod averaging;
+mod descent;
 mod early_stopping;
 mod evidence;
 mod headed;
 mod hypernetwork;
-mod local;
 mod mixing;
 mod pace;
 mod proximal;
@@ -30,12 +30,12 @@ use crate::{
 };
 
 pub use averaging::{Averaging, KIND as AVERAGING};
+pub(crate) use descent::{Batches, each};
 pub(crate) use early_stopping::EarlyStopping;
 pub use evidence::Evidence;
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::VARIATION;
-pub(crate) use local::{Batches, each};
 pub use mixing::{KIND as MIXING, Mixed, Mixing, Weights};
 pub use proximal::Proximal;
 pub use scaffold::Scaffold;

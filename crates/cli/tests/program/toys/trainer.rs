@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Best, Effort, Trainer, TrainerKind, Training,
-    local::{Local, each},
+    descent::{Descent, each},
     pace::Pace,
 };
 use crate::{
@@ -49,7 +49,7 @@ impl Trainer for Toy {
             share: self.share as f32,
             pace: Pace::new(effort.local_steps, effort.evaluations),
             helpers: everybody.clone().map(helper).collect(),
-            locals: everybody.clone().map(|who| Local::new(federation, who, effort)).collect(),
+            descents: everybody.clone().map(|who| Descent::new(federation, who, effort)).collect(),
         })
     }
 
@@ -63,7 +63,7 @@ struct Relay {
     share: f32,
     pace: Pace,
     helpers: Vec<Option<usize>>,
-    locals: Vec<Local>,
+    descents: Vec<Descent>,
 }
 
 impl Training for Relay {
@@ -81,32 +81,32 @@ impl Training for Relay {
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
         let steps = self.pace.next();
-        each(&mut self.locals, |local| {
-            (0..steps).try_for_each(|_| local.step(federation, |_, _| ()))
+        each(&mut self.descents, |descent| {
+            (0..steps).try_for_each(|_| descent.step(federation, |_, _| ()))
         })?;
         let shared = federation.shared();
-        let offers = self.locals.iter().map(|local| {
-            let (values, carried) = (local.parameters[..shared].to_vec(), local.carried.clone());
+        let offers = self.descents.iter().map(|descent| {
+            let (values, carried) = (descent.parameters[..shared].to_vec(), descent.carried.clone());
             Some(Offer { values, before: Vec::new(), carried })
         });
         let sent = exchange.collect(Content::Model, shared, offers.collect());
-        for (local, helper) in self.locals.iter_mut().zip(&self.helpers) {
+        for (descent, helper) in self.descents.iter_mut().zip(&self.helpers) {
             if let Some(parcel) = helper.and_then(|helper| sent[helper].as_ref()) {
-                let own = &local.parameters[..shared];
+                let own = &descent.parameters[..shared];
                 let parts = [(own, 1.0 - self.share), (&parcel.values[..], self.share)];
                 let (mixture, made_of) = (weighted_sum(&parts), [parcel.clone()]);
-                let to = local.participant;
+                let to = descent.participant;
                 let carried = exchange.deliver(to, Content::Model, &mixture, &made_of)?;
-                local.receive(&carried);
-                local.parameters[..shared].copy_from_slice(&mixture);
+                descent.receive(&carried);
+                descent.parameters[..shared].copy_from_slice(&mixture);
             }
         }
         let in_the_end = self.pace.count(steps);
-        each(&mut self.locals, |local| local.validate(federation, in_the_end))
+        each(&mut self.descents, |descent| descent.validate(federation, in_the_end))
     }
 
     fn best(&self, participant: usize) -> Best<'_> {
-        self.locals[participant].early_stopping.best()
+        self.descents[participant].early_stopping.best()
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {

@@ -10,7 +10,7 @@ use crate::{FederateError, Federation};
 
 /// The state of a participant in training.
 #[derive(Serialize, Deserialize)]
-pub struct Local {
+pub struct Descent {
     pub participant: usize,
     pub parameters: Vec<f32>,
     /// The participants whose data they carry, as a set of bits: itself, and those of what was
@@ -26,7 +26,7 @@ pub struct Local {
     pub gradient: Vec<f32>,
 }
 
-impl Local {
+impl Descent {
     pub fn new(federation: &Federation<'_>, participant: usize, effort: Effort) -> Self {
         let parameters = federation.initial(participant);
         let (rule, decay) = without_decay(effort.rule);
