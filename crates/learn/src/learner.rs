@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use fedcompetitors_graphs::random::Stream;
 
 use crate::{
-    LearnError, Loss, Metric, Model, Part, Samples, Split, Work,
+    Ensemble, LearnError, Loss, Metric, Model, Part, Samples, Split, Work,
     linear::{Own, Rows},
 };
 
@@ -43,15 +43,20 @@ pub trait Learner: Send + Sync {
         gradient: &mut [f32],
     ) -> f64;
 
-    /// The mean loss on a part.
+    /// The mean loss on a part, of its model or of an [`Ensemble`] of such.
     fn loss(&self, part: Part, parameters: &[f32]) -> f64;
 
-    /// The metric on a part; `None` where it is undefined.
+    /// The metric on a part, of its model or of an [`Ensemble`] of such; `None` where it is undefined.
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64>;
 
     /// Its rows for training and validation with its own exact fit; `None` where its model is not
     /// linear.
     fn linear(&self) -> Option<&Own> {
+        None
+    }
+
+    /// Itself, where its model is a network whose hidden layers can be used; otherwise `None`.
+    fn network(&self) -> Option<&NativeLearner> {
         None
     }
 }
@@ -148,7 +153,20 @@ impl NativeLearner {
         }
     }
 
-    fn with_work<T>(&self, use_it: impl FnOnce(&mut Work) -> T) -> T {
+    /// Its loss.
+    pub(crate) fn loss_kind(&self) -> Loss {
+        self.loss
+    }
+
+    /// The tensors of these many parameters, with the shape of each: of its model or of an [`Ensemble`].
+    pub fn tensors(&self, parameters: usize) -> Vec<(String, Vec<usize>)> {
+        match Ensemble::with_parameters(&*self.model, parameters) {
+            Some(ensemble) => ensemble.tensors(),
+            None => self.model.tensors(),
+        }
+    }
+
+    pub(crate) fn with_work<T>(&self, use_it: impl FnOnce(&mut Work) -> T) -> T {
         let pool = || self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = pool().pop().unwrap_or_default();
         let result = use_it(&mut work);
@@ -174,8 +192,13 @@ impl NativeLearner {
     fn outputs(&self, samples: &Samples, parameters: &[f32]) -> Vec<f32> {
         let columns = samples.columns();
         let mut outputs = Vec::with_capacity(samples.len() * self.model.outputs());
+        let ensemble = Ensemble::with_parameters(&*self.model, parameters.len());
         self.with_work(|work| {
             for rows in samples.features().chunks(self.model.tile() * columns) {
+                if let Some(ensemble) = &ensemble {
+                    ensemble.outputs(parameters, rows, work, &mut outputs);
+                    continue;
+                }
                 self.model.forward(parameters, rows, work);
                 outputs.extend_from_slice(work.outputs());
             }
@@ -254,5 +277,9 @@ impl Learner for NativeLearner {
             Own::new(Rows::new(&samples, self.model.outputs()), FOLDS)
         };
         self.model.is_linear().then(|| self.own.get_or_init(make))
+    }
+
+    fn network(&self) -> Option<&NativeLearner> {
+        (self.model.hidden() > 0).then_some(self)
     }
 }

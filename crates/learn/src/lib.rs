@@ -7,6 +7,7 @@
 //! of [`kernels`]. Nothing here knows of competition.
 
 mod data;
+mod ensemble;
 mod error;
 pub mod evaluation;
 mod generated;
@@ -26,6 +27,7 @@ pub mod synthetic;
 mod tabular;
 
 pub use data::{Part, Samples, Split, Targets, shuffle};
+pub use ensemble::{Activations, Ensemble, Head};
 pub use error::LearnError;
 pub use generated::{Generated, Outcome};
 pub use hypernetwork::Hypernetwork;

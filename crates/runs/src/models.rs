@@ -59,7 +59,8 @@ pub struct ModelFile {
     pub learned_from: Vec<(String, f32)>,
     /// The SHA-256 of its parameters, little-endian, tensor after tensor as listed.
     pub hash: String,
-    /// Its tensors in the order of the parameters.
+    /// Its tensors in the order of the parameters. An ensemble has those of its networks without their last
+    /// layers, `network1.layer1.weights` and so on, and `head.weights` and `head.intercepts`.
     pub tensors: Vec<String>,
 }
 
@@ -82,7 +83,7 @@ impl Described<'_> {
     ) -> Result<String, RunError> {
         let participants = self.prepared.participants();
         let name = |who: usize| participants.name(who).to_owned();
-        let tensors = self.prepared.model().tensors();
+        let tensors = self.learning.learner.tensors(parameters.len());
         let settings = self.prepared.settings();
         let inputs = self.learning.inputs.as_ref();
         let scales = inputs.and_then(|inputs| inputs.scales.as_ref());

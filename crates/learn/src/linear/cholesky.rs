@@ -75,6 +75,24 @@ impl Cholesky {
         self.backward(right, columns);
     }
 
+    /// Writes `L⁻ᵀ · right` over several right sides, given as in [`Cholesky::solve_columns`].
+    ///
+    /// # Panics
+    /// If there are not as many rows as the matrix has.
+    pub fn solve_transposed(&self, right: &mut [f64], columns: usize) {
+        assert_eq!(right.len(), self.size * columns, "{} rows of right sides", self.size);
+        self.backward(right, columns);
+    }
+
+    /// `L`, row after row, with zeros above the diagonal.
+    pub fn triangle(&self) -> Vec<f64> {
+        let mut lower = self.lower.clone();
+        for (at, row) in lower.chunks_exact_mut(self.size).enumerate() {
+            row[at + 1..].fill(0.0);
+        }
+        lower
+    }
+
     /// `L⁻¹ · right`.
     fn forward(&self, right: &mut [f64], columns: usize) {
         let size = self.size;

@@ -189,6 +189,17 @@ impl Rows {
         Self { features: rows.iter().flat_map(row).copied().collect(), width: self.width, response }
     }
 
+    /// The features without the intercept's.
+    pub(super) fn features(&self) -> View<'_, f64> {
+        View::block(&self.features, self.len(), self.columns(), self.width)
+    }
+
+    /// The same targets with other features, given row after row.
+    pub(super) fn with_features(&self, features: &[f64], columns: usize) -> Self {
+        let features = with_ones(features.iter().copied(), columns);
+        Self { features, width: columns + 1, response: self.response.clone() }
+    }
+
     /// The scores of all rows, row after row.
     fn scores(&self, parameters: &[f64]) -> Vec<f64> {
         let (rows, outputs) = (self.len(), self.outputs());
@@ -281,6 +292,34 @@ impl Rows {
             }
         }
         curvature
+    }
+
+    /// The probabilities of all rows at these coefficients, for [`Rows::curvature_times`].
+    pub(super) fn probabilities_at(&self, parameters: &[f64]) -> Vec<f64> {
+        let mut scores = self.scores(parameters);
+        self.probabilities(&mut scores);
+        scores
+    }
+
+    /// Adds the product of the curvature with a vector. Costs no more than a gradient.
+    pub(super) fn curvature_times(
+        &self,
+        probabilities: &[f64],
+        vector: &[f64],
+        product: &mut [f64],
+    ) {
+        let outputs = self.outputs();
+        let mut changes = self.scores(vector);
+        let rows = changes.chunks_exact_mut(outputs).zip(probabilities.chunks_exact(outputs));
+        for (changes, probabilities) in rows {
+            let by = changes.to_vec();
+            for (first, change) in changes.iter_mut().enumerate() {
+                let part = |(second, by)| self.weight(probabilities, first, second) * by;
+                *change = by.iter().enumerate().map(part).sum();
+            }
+        }
+        let features = View::new(&self.features[..], self.len(), self.width).transposed();
+        multiply(features, View::new(&changes, self.len(), outputs), product, true);
     }
 
     /// The part of [`Rows::curvature`] that belongs to the intercepts.

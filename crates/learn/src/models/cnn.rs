@@ -148,32 +148,22 @@ impl Model for Cnn {
     }
 
     fn forward(&self, parameters: &[f32], rows: &[f32], work: &mut Work) {
-        let count = rows.len() / self.inputs();
-        let layers = self.layers(parameters);
-        let mut pooled = std::mem::take(buffer_owned(&mut work.layers, FIRST_POOLED));
-        let mut features = std::mem::take(buffer_owned(&mut work.layers, SECOND_POOLED));
-        pooled.resize(count * self.first.outputs(), 0.0);
-        features.resize(count * self.second.outputs(), 0.0);
-        self.first.forward(
-            Layout::Planes,
-            rows,
-            layers.first,
-            layers.first_biases,
-            aligned(buffer_owned(&mut work.spare, PACKED), self.first.weights()),
-            &mut pooled,
-            buffer(&mut work.places, 0, count * self.first.outputs()),
-        );
-        self.second.forward(
-            Layout::Positions,
-            &pooled,
-            layers.second,
-            layers.second_biases,
-            aligned(buffer_owned(&mut work.spare, PACKED), self.second.weights()),
-            &mut features,
-            buffer(&mut work.places, 1, count * self.second.outputs()),
-        );
-        self.dense.forward(layers.dense, &features, work);
-        work.layers[FIRST_POOLED] = pooled;
+        let features = self.convolved_rows(parameters, rows, work);
+        self.dense.forward(self.layers(parameters).dense, &features, work);
+        work.layers[SECOND_POOLED] = features;
+    }
+
+    fn trunk(&self) -> usize {
+        self.convolved() + self.dense.trunk()
+    }
+
+    fn hidden(&self) -> usize {
+        self.dense.hidden()
+    }
+
+    fn activations(&self, trunk: &[f32], rows: &[f32], work: &mut Work, to: &mut Vec<f32>) {
+        let features = self.convolved_rows(trunk, rows, work);
+        self.dense.activations(self.layers(trunk).dense, &features, work, to);
         work.layers[SECOND_POOLED] = features;
     }
 
@@ -198,6 +188,37 @@ impl Model for Cnn {
 }
 
 impl Cnn {
+    /// What comes out of the second pooling. Its buffer is taken out of the memory, and belongs there as
+    /// that of [`SECOND_POOLED`].
+    fn convolved_rows(&self, parameters: &[f32], rows: &[f32], work: &mut Work) -> Vec<f32> {
+        let count = rows.len() / self.inputs();
+        let layers = self.layers(parameters);
+        let mut pooled = std::mem::take(buffer_owned(&mut work.layers, FIRST_POOLED));
+        let mut features = std::mem::take(buffer_owned(&mut work.layers, SECOND_POOLED));
+        pooled.resize(count * self.first.outputs(), 0.0);
+        features.resize(count * self.second.outputs(), 0.0);
+        self.first.forward(
+            Layout::Planes,
+            rows,
+            layers.first,
+            layers.first_biases,
+            aligned(buffer_owned(&mut work.spare, PACKED), self.first.weights()),
+            &mut pooled,
+            buffer(&mut work.places, 0, count * self.first.outputs()),
+        );
+        self.second.forward(
+            Layout::Positions,
+            &pooled,
+            layers.second,
+            layers.second_biases,
+            aligned(buffer_owned(&mut work.spare, PACKED), self.second.weights()),
+            &mut features,
+            buffer(&mut work.places, 1, count * self.second.outputs()),
+        );
+        work.layers[FIRST_POOLED] = pooled;
+        features
+    }
+
     /// The way back from the gradient by what came out of the second pooling.
     fn back_through_convolutions(
         &self,

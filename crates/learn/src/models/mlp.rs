@@ -1,7 +1,7 @@
 //! Layers of weighted sums with leaky ReLU between them; without hidden layers this is
 //! linear or logistic regression.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use fedcompetitors_graphs::{entry, random::Stream};
 use serde::{Deserialize, Serialize};
@@ -121,6 +121,25 @@ impl Model for Mlp {
         self.widths.len() == 2
     }
 
+    fn trunk(&self) -> usize {
+        self.layers().next_back().map_or(0, |(_, _, first)| first)
+    }
+
+    fn hidden(&self) -> usize {
+        self.widths[self.last_hidden()].iter().sum()
+    }
+
+    fn activations(&self, trunk: &[f32], rows: &[f32], work: &mut Work, to: &mut Vec<f32>) {
+        let count = rows.len() / self.inputs();
+        self.forward_layers(trunk, rows, work, self.layers().len() - 1);
+        for row in 0..count {
+            for at in self.last_hidden() {
+                let width = self.widths[at];
+                to.extend_from_slice(&work.layers[at - 1][row * width..][..width]);
+            }
+        }
+    }
+
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         self.layers()
             .enumerate()
@@ -151,8 +170,31 @@ impl Model for Mlp {
             network.forward(rows, &mut work.narrow, &mut work.outputs);
             return;
         }
+        self.forward_layers(parameters, rows, work, self.layers().len());
+    }
+
+    fn backward(&self, parameters: &[f32], rows: &[f32], work: &mut Work, gradient: &mut [f32]) {
+        if let Some(network) = self.narrow(parameters, rows.len() / self.inputs()) {
+            network.backward(rows, &mut work.narrow, &work.outputs, gradient);
+            return;
+        }
+        self.backward_to_inputs(parameters, rows, work, gradient, None);
+    }
+}
+
+impl Mlp {
+    /// The places of the last two hidden layers, or of the only one, among the widths.
+    fn last_hidden(&self) -> Range<usize> {
+        let output = self.widths.len() - 1;
+        output.saturating_sub(2).max(1)..output
+    }
+
+    /// The values of the first layers for rows: of hidden ones in [`Work::layers`], of the last in
+    /// [`Work::outputs`].
+    fn forward_layers(&self, parameters: &[f32], rows: &[f32], work: &mut Work, layers: usize) {
+        let count = rows.len() / self.inputs();
         let last = self.layers().len() - 1;
-        for (at, (inputs, outputs, first)) in self.layers().enumerate() {
+        for (at, (inputs, outputs, first)) in self.layers().enumerate().take(layers) {
             let (weights, biases) =
                 parameters[first..][..(inputs + 1) * outputs].split_at(inputs * outputs);
             // The buffer of this layer is taken out while the one before is read.
@@ -185,16 +227,6 @@ impl Model for Mlp {
         }
     }
 
-    fn backward(&self, parameters: &[f32], rows: &[f32], work: &mut Work, gradient: &mut [f32]) {
-        if let Some(network) = self.narrow(parameters, rows.len() / self.inputs()) {
-            network.backward(rows, &mut work.narrow, &work.outputs, gradient);
-            return;
-        }
-        self.backward_to_inputs(parameters, rows, work, gradient, None);
-    }
-}
-
-impl Mlp {
     /// [`Model::backward`] that also writes the gradient by the inputs of all rows where
     /// it is asked for.
     pub(crate) fn backward_to_inputs(

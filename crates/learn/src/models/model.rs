@@ -30,6 +30,16 @@ pub trait Model: Debug + Send + Sync {
         false
     }
 
+    /// How many of the parameters, from the first on, are in front of the last layer: its trunk.
+    fn trunk(&self) -> usize;
+
+    /// The number of units in the last two hidden layers, or in the only one; 0 without hidden layers.
+    fn hidden(&self) -> usize;
+
+    /// Appends the values of these units for rows, row after row; of the parameters only the trunk is
+    /// read.
+    fn activations(&self, trunk: &[f32], rows: &[f32], work: &mut Work, to: &mut Vec<f32>);
+
     /// What the parameters are, piece after piece, with the shape of each.
     fn tensors(&self) -> Vec<(String, Vec<usize>)>;
 
