@@ -234,8 +234,10 @@ impl<'a> Exchange<'a> {
     ) -> Result<(), IncidentKind> {
         let largest = self.memory.largest.entry((from, content)).or_insert(0.0);
         let most = usual.unwrap_or(0.0).max(*largest);
-        // A summary is as large as its sender's data; what a receiver makes of it is bounded.
-        let most = if content == Content::Summary { 0.0 } else { most };
+        // A summary is as large as its sender's data; what a receiver makes of it is bounded. A trunk goes to
+        // participants that may get nothing that follows from those that it would be compared with.
+        let is_compared = !matches!(content, Content::Summary | Content::Trunk);
+        let most = if is_compared { most } else { 0.0 };
         // With nothing to compare with, everything is believed.
         if most > 0.0 && change > TOO_MANY_TIMES * most {
             return Err(IncidentKind::TooLarge);

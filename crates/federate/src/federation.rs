@@ -54,6 +54,12 @@ pub enum FederateError {
         /// The participant.
         participant: String,
     },
+    /// A model without hidden layers, where only one with hidden layers can be used.
+    #[error("participant \"{}\" has a model without hidden layers, or one of its own making", fedcompetitors_graphs::shown(.participant))]
+    NoHiddenLayers {
+        /// The participant.
+        participant: String,
+    },
     /// Participants whose models cannot be shared.
     #[error("participants \"{}\" and \"{}\" share different numbers of parameters", fedcompetitors_graphs::shown(.a), fedcompetitors_graphs::shown(.b))]
     DifferentModels {
@@ -77,6 +83,9 @@ impl FederateError {
             Self::Checkpoint => "it was written by another version of the program, or is damaged",
             Self::NotLinear { .. } => {
                 "`evidence` is for linear models: leave `hidden` out, or choose the trainer `mixing` and the estimator `mixture`"
+            }
+            Self::NoHiddenLayers { .. } => {
+                "`trunks` is for networks: set `hidden`, or choose trainer and estimator `evidence`"
             }
             Self::DifferentModels { .. } => "only models of one shape can be averaged or mixed",
         }

@@ -75,6 +75,28 @@ pub enum BadSettings {
     },
 }
 
+/// The models that an estimator or a trainer can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Models {
+    /// All.
+    Any,
+    /// Those without hidden layers.
+    Linear,
+    /// Those with hidden layers.
+    Hidden,
+}
+
+impl Models {
+    /// Whether models without hidden layers, or with them, are among these.
+    pub fn include(self, have_hidden_layers: bool) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Linear => !have_hidden_layers,
+            Self::Hidden => have_hidden_layers,
+        }
+    }
+}
+
 /// The keys of a settings type.
 pub trait Keys {
     /// The keys, in the order in which lists show them.

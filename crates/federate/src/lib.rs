@@ -11,5 +11,6 @@ mod federation;
 pub mod kinds;
 pub mod saved;
 pub mod train;
+mod trunks;
 
 pub use federation::{FederateError, Federation};

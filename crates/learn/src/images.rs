@@ -49,6 +49,22 @@ impl Images {
         &self.labels
     }
 
+    /// This many images of each class, drawn by the seed; all of a class that has no more.
+    #[must_use]
+    pub fn fewer(&self, each: usize, seed: u64) -> Self {
+        let size = self.channels * self.side * self.side;
+        let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+        for class in 0..=self.labels.iter().copied().max().unwrap_or(0) {
+            let of = self.labels.iter().enumerate().filter(|(_, label)| **label == class);
+            let mut rows: Vec<usize> = of.map(|(row, _)| row).collect();
+            shuffle(&mut rows, &mut Stream::new(seed, "fewer images", u64::from(class)));
+            rows.truncate(each);
+            labels.extend(rows.iter().map(|_| class));
+            pixels.extend(rows.iter().flat_map(|row| &self.pixels[row * size..][..size]));
+        }
+        Self { pixels, labels, ..*self }
+    }
+
     /// These images, their pixels from −2 to 2: by fixed numbers, so that nobody's statistics
     /// are anybody else's.
     fn samples(&self, rows: &[u32], classes: u32) -> Result<Samples, LearnError> {
@@ -250,6 +266,20 @@ mod tests {
         let draw = |seed| ClassSplit::draw(&training, &test, 10, seed).expect("enough");
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));
+    }
+
+    #[test]
+    fn fewer_images_are_some_of_all() {
+        let all = images(7);
+        let some = all.fewer(3, 1);
+        assert_eq!((some.shape(), some.labels().len()), (all.shape(), 30));
+        let of = |images: &Images| -> Vec<(u8, Vec<u8>)> {
+            let pixels = images.pixels.chunks_exact(768).map(<[u8]>::to_vec);
+            images.labels.iter().copied().zip(pixels).collect()
+        };
+        assert!(of(&some).iter().all(|one| of(&all).contains(one)));
+        assert_ne!(some, all.fewer(3, 2));
+        assert_eq!(all.fewer(9, 1).labels().len(), 70);
     }
 
     #[test]

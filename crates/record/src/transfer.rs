@@ -15,6 +15,8 @@ named! {
         Gradient = "gradient",
         /// What a participant's data says about the coefficients of a linear model, or a sum of such.
         Summary = "summary",
+        /// The parameters of a network that was trained alone, without its last layer.
+        Trunk = "trunk",
     }
 }
 

@@ -20,7 +20,7 @@ use fedcompetitors_federate::{
     FederateError, Federation,
     estimate::Inputs,
     exchange::{self, Exchange, hex},
-    train::{AVERAGING, Averaging, Best, Trainer, TrainerKind, Training},
+    train::{Best, LOCAL, Local, Trainer, TrainerKind, Training},
 };
 
 /// Rounds after which figures are kept: not more of them than anybody looks at.
@@ -139,7 +139,7 @@ impl Session<'_> {
         let federation = Federation::new(&competing, vec![&learner], self.seed)?;
         let settings = self.prepared.settings();
         let effort = methods::effort(settings, self.budget(store)?);
-        let trainer = Averaging {};
+        let trainer = Local::default();
         let name = Method::Pooled.name();
         let nothing = BenefitGraph::builder(&everyone).build();
         let training = trainer.begin(&federation, &usage, &nothing, effort);
@@ -153,7 +153,7 @@ impl Session<'_> {
                 role: self.role(Method::Pooled),
                 rule: Rule::Paths,
                 policy: name.clone(),
-                trainer: AVERAGING.name().into(),
+                trainer: LOCAL.name().into(),
                 estimator: None,
                 rounds: training.rounds(),
                 certificate: String::new(),

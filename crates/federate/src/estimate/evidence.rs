@@ -10,7 +10,7 @@ use crate::{
     FederateError, Federation,
     evidence::{FEWEST, Relations, commit},
     exchange::Exchange,
-    kinds::{Settings, settings},
+    kinds::{Models, Settings, settings},
 };
 
 pub static KIND: EstimatorKind = EstimatorKind::new::<Evidence>(
@@ -30,8 +30,8 @@ settings! {
 impl Settings for Evidence {}
 
 impl Estimator for Evidence {
-    fn needs_linear_models(&self) -> bool {
-        true
+    fn models(&self) -> Models {
+        Models::Linear
     }
 
     fn flow(&self, _: &CompetingGraph) -> Flow {

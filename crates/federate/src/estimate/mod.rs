@@ -9,6 +9,7 @@ mod hypernetwork;
 mod measured;
 mod mixture;
 mod rank;
+mod trunks;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -19,7 +20,7 @@ use fedcompetitors_record::{Flow, FlowSource};
 use crate::{
     FederateError, Federation,
     exchange::{Exchange, Parcel},
-    kinds::{Kind, Made},
+    kinds::{Kind, Made, Models},
     train::weights_by_samples,
 };
 
@@ -29,6 +30,7 @@ pub use hypernetwork::JointHypernetwork;
 pub use measured::Measured;
 pub use mixture::{KIND as MIXTURE, Mixture};
 pub use rank::{agreement, spearman};
+pub use trunks::Trunks;
 
 /// An entry of the registry of estimators.
 pub type EstimatorKind = Kind<dyn Estimator>;
@@ -37,8 +39,14 @@ impl Registry for EstimatorKind {
     const KIND: &'static str = "estimator";
 
     fn entries() -> &'static [&'static Self] {
-        static ENTRIES: &[&EstimatorKind] =
-            &[&mixture::KIND, &evidence::KIND, &measured::KIND, &hypernetwork::KIND, &given::KIND];
+        static ENTRIES: &[&EstimatorKind] = &[
+            &mixture::KIND,
+            &evidence::KIND,
+            &trunks::KIND,
+            &measured::KIND,
+            &hypernetwork::KIND,
+            &given::KIND,
+        ];
         ENTRIES
     }
 }
@@ -63,9 +71,9 @@ pub trait Estimator: Debug + Send + Sync {
     /// How information flows in the estimate.
     fn flow(&self, competing: &CompetingGraph) -> Flow;
 
-    /// Whether models must be linear.
-    fn needs_linear_models(&self) -> bool {
-        false
+    /// The models that it can use.
+    fn models(&self) -> Models {
+        Models::Any
     }
 
     /// The file with given benefits that it needs.

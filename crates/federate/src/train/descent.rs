@@ -28,14 +28,25 @@ pub struct Descent {
 
 impl Descent {
     pub fn new(federation: &Federation<'_>, participant: usize, effort: Effort) -> Self {
-        let parameters = federation.initial(participant);
+        let start = federation.initial(participant);
+        Self::started(federation, participant, effort, start, BATCHES)
+    }
+
+    /// A training that starts from these parameters; the purpose sets its batches apart.
+    pub fn started(
+        federation: &Federation<'_>,
+        participant: usize,
+        effort: Effort,
+        parameters: Vec<f32>,
+        purpose: &str,
+    ) -> Self {
         let (rule, decay) = without_decay(effort.rule);
         Self {
             participant,
             early_stopping: EarlyStopping::new(participant, &parameters),
             optimizer: Optimizer::new(rule, parameters.len()),
             decay,
-            batches: Batches::new(federation, participant, effort.batch),
+            batches: Batches::for_purpose(federation, participant, effort.batch, purpose),
             since_validation: 0,
             gradient: Vec::new(),
             carried: federation.own(participant),
@@ -108,6 +119,9 @@ pub fn each<'a, T: Send + 'a>(
     results.into_iter().collect()
 }
 
+/// The purpose of the random stream of a participant's batches.
+const BATCHES: &str = "batches";
+
 /// The training samples of a participant in batches, shuffled again for each pass. Samples that do not
 /// fill a last batch are left out of the pass.
 #[derive(Serialize, Deserialize)]
@@ -122,10 +136,19 @@ pub struct Batches {
 impl Batches {
     /// A batch as large as the data, or larger, is all of it.
     pub fn new(federation: &Federation<'_>, participant: usize, size: Option<usize>) -> Self {
+        Self::for_purpose(federation, participant, size, BATCHES)
+    }
+
+    fn for_purpose(
+        federation: &Federation<'_>,
+        participant: usize,
+        size: Option<usize>,
+        purpose: &str,
+    ) -> Self {
         let samples = federation.learner(participant).samples(Part::Training);
         let size = size.map_or(samples, |size| size.clamp(1, samples.max(1)));
         let rows = if size < samples { (0..samples as u32).collect() } else { Vec::new() };
-        let stream = federation.stream("batches", participant);
+        let stream = federation.stream(purpose, participant);
         // With nothing left, the first batch shuffles.
         Self { done: rows.len(), rows, size, stream }
     }

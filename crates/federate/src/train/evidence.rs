@@ -19,7 +19,7 @@ use crate::{
     FederateError, Federation,
     evidence::{FEWEST, Relations, commit, own, own_rows},
     exchange::{Exchange, Parcel},
-    kinds::{Settings, settings},
+    kinds::{Models, Settings, settings},
     saved,
 };
 
@@ -47,8 +47,8 @@ impl Trainer for Evidence {
         true
     }
 
-    fn needs_linear_models(&self) -> bool {
-        true
+    fn models(&self) -> Models {
+        Models::Linear
     }
 
     fn begin(

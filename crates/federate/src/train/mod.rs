@@ -11,10 +11,12 @@ mod early_stopping;
 mod evidence;
 mod headed;
 mod hypernetwork;
+mod local;
 mod mixing;
 mod pace;
 mod proximal;
 mod scaffold;
+mod trunks;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -22,23 +24,26 @@ use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Registry, Usage
 use fedcompetitors_learn::{OptimizerSettings, Part, weighted_sum};
 
 use fedcompetitors_record::{Flow, FlowSource};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     FederateError, Federation,
     exchange::{Exchange, Parcel},
-    kinds::{Kind, Made},
+    kinds::{Kind, Made, Models},
 };
 
-pub use averaging::{Averaging, KIND as AVERAGING};
-pub(crate) use descent::{Batches, each};
+pub use averaging::Averaging;
+pub(crate) use descent::{Batches, Descent, each};
 pub(crate) use early_stopping::EarlyStopping;
 pub use evidence::Evidence;
 pub(crate) use headed::Headed;
 pub use hypernetwork::Hypernetworks;
 pub(crate) use hypernetwork::VARIATION;
+pub use local::{KIND as LOCAL, Local};
 pub use mixing::{KIND as MIXING, Mixed, Mixing, Weights};
 pub use proximal::Proximal;
 pub use scaffold::Scaffold;
+pub use trunks::Trunks;
 
 /// An entry of the registry of trainers.
 pub type TrainerKind = Kind<dyn Trainer>;
@@ -50,6 +55,8 @@ impl Registry for TrainerKind {
         static ENTRIES: &[&TrainerKind] = &[
             &mixing::KIND,
             &evidence::KIND,
+            &trunks::KIND,
+            &local::KIND,
             &averaging::KIND,
             &proximal::KIND,
             &scaffold::KIND,
@@ -75,7 +82,7 @@ impl<T: Trainer + 'static> Made<T> for dyn Trainer {
 }
 
 /// How long to train, and with which steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Effort {
     /// The gradient budget of each participant.
     pub evaluations: usize,
@@ -101,9 +108,9 @@ pub trait Trainer: Debug + Send + Sync {
         false
     }
 
-    /// Whether models must be linear.
-    fn needs_linear_models(&self) -> bool {
-        false
+    /// The models that it can use.
+    fn models(&self) -> Models {
+        Models::Any
     }
 
     /// A training before its first round. `usage` says who learns from whom; the weights of helpers

@@ -3,3 +3,4 @@
 mod evidence;
 mod exchange;
 mod trainers;
+mod trunks;

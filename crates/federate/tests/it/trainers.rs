@@ -12,6 +12,7 @@ use fedcompetitors_federate::{
     FederateError, Federation,
     estimate::{Estimator, Inputs, JointHypernetwork},
     exchange::Exchange,
+    kinds::Models,
     train::{
         Averaging, Effort, Hypernetworks, Mixed, Mixing, Proximal, Scaffold, Trainer, TrainerKind,
         Weights,
@@ -482,10 +483,10 @@ fn any_policy_goes_with_any_trainer() {
         let usage = policy.plan(&setting, Objective::Welfare, Search::default()).usage;
         for kind in TrainerKind::entries() {
             let trainer = kind.with_defaults();
-            // These learners are not linear models; and without a plan against chains a message must
+            // These learners are neither linear models nor networks; and without a plan against chains a message must
             // carry its sender's data alone.
             let passes_on = policy.rule() == Rule::Messages && !trainer.sends_own_data_only();
-            if passes_on || trainer.needs_linear_models() {
+            if passes_on || trainer.models() != Models::Any {
                 continue;
             }
             let models = train_with(&*trainer, &bowls, &usage, &benefit, (40, 2));

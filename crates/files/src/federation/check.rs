@@ -325,7 +325,7 @@ impl Checker<'_> {
             Method::Planned(policy, trainer) => Some((policy, trainer)),
             Method::Pooled => None,
         });
-        let is_linear = !settings.model.kind().has_hidden_layers();
+        let has_hidden_layers = settings.model.kind().has_hidden_layers();
         for (policy, kind) in methods {
             let trainer = settings.trainer(kind);
             if policy.rule() == Rule::Messages && !trainer.sends_own_data_only() {
@@ -333,17 +333,17 @@ impl Checker<'_> {
                 let problem = FederationProblem::PassesOn { policy, trainer };
                 return Err(self.error(&[Key("training"), Key("trainer")], problem));
             }
-            let (section, name) = if trainer.needs_linear_models() {
-                (["training", "trainer"], kind.to_string())
-            } else if policy.needs_benefits() && settings.estimator().needs_linear_models() {
-                (["benefit", "estimator"], settings.benefit.estimator.to_string())
-            } else {
-                continue;
-            };
-            if !is_linear {
-                let (kind, problem) =
-                    (section[1], FederationProblem::NeedsLinear { kind: section[1], name });
-                return Err(self.error(&[Key(section[0]), Key(kind)], problem));
+            let of_trainer = ("trainer", kind.to_string(), trainer.models());
+            let of_estimator = policy.needs_benefits().then(|| {
+                let name = settings.benefit.estimator.to_string();
+                ("estimator", name, settings.estimator().models())
+            });
+            for (kind, name, models) in [Some(of_trainer), of_estimator].into_iter().flatten() {
+                if !models.include(has_hidden_layers) {
+                    let section = if kind == "trainer" { "training" } else { "benefit" };
+                    let problem = FederationProblem::OtherModels { kind, name, has_hidden_layers };
+                    return Err(self.error(&[Key(section), Key(kind)], problem));
+                }
             }
         }
         Ok(())

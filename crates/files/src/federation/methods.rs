@@ -28,8 +28,13 @@ pub struct ShortName {
 pub const SHORT_NAMES: &[ShortName] = &[
     ShortName {
         name: "local",
-        planned: Some(("none", "averaging")),
+        planned: Some(("none", "local")),
         help: "Every participant trains alone. Always runs.",
+    },
+    ShortName {
+        name: "local-ensemble",
+        planned: Some(("none", "trunks")),
+        help: "Every participant alone, with several networks and one head: what `trunks` gives without others.",
     },
     ShortName {
         name: "fedavg",

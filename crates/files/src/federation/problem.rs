@@ -61,13 +61,15 @@ pub enum FederationProblem {
         /// The trainer.
         trainer: String,
     },
-    /// A trainer or estimator for linear models, and a model that is not one.
-    #[error("the {kind} `{name}` is for models without hidden layers")]
-    NeedsLinear {
+    /// A trainer or an estimator that cannot use the model.
+    #[error("the {kind} `{name}` is for models {} hidden layers", if *.has_hidden_layers { "without" } else { "with" })]
+    OtherModels {
         /// What it is.
         kind: &'static str,
         /// Its name.
         name: String,
+        /// Whether the model has hidden layers.
+        has_hidden_layers: bool,
     },
     /// A participant needs exactly one source of data.
     #[error("participant \"{}\" has {}", shown(.participant), if *.both { "both `data` and `generate`" } else { "neither `data` nor `generate`" })]
@@ -165,14 +167,14 @@ impl FederationProblem {
             }
             Self::OtherRule { .. } => "set `rule = \"messages\"`, or choose another policy".into(),
             Self::PassesOn { .. } => {
-                "use the trainer `evidence`, or a policy other than `friends`".into()
+                "use the trainer `evidence` or, with hidden layers, `trunks`; or a policy other than `friends`".into()
             }
-            Self::NeedsLinear { kind: "trainer", .. } => {
-                "leave `hidden` out of `[model]`, or set `trainer = \"mixing\"`".into()
+            Self::OtherModels { kind, has_hidden_layers: true, .. } => {
+                format!("leave `hidden` out of `[model]`, or set `{kind} = \"trunks\"`")
             }
-            Self::NeedsLinear { .. } => {
-                "leave `hidden` out of `[model]`, or set `estimator = \"mixture\"`".into()
-            }
+            Self::OtherModels { kind, .. } => format!(
+                "set `hidden` in `[model]`, such as hidden = [32, 16], or set `{kind} = \"evidence\"`"
+            ),
             Self::UnknownKey { nearest: Some(nearest), .. }
             | Self::UnknownValue { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`?")

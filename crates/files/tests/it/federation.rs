@@ -84,6 +84,9 @@ fn every_message_and_hint() {
         replaced("rounds = 20", "rounds = 0"),
         replaced("rounds = 20", "rate = -0.5"),
         replaced("rounds = 20", "trainer = \"mixng\""),
+        replaced("rounds = 20", "trainer = \"trunks\""),
+        replaced("rounds = 20", "trainer = \"evidence\"\n[model]\nhidden = [5]"),
+        replaced("[training]", "[benefit]\nestimator = \"trunks\"\n[training]"),
         replaced("rounds = 20", "rounds = 20\nrounds = 21"),
         replaced("rounds = 20", "rounds = "),
         replaced("data = \"mary.csv\"", "date = \"mary.csv\""),
@@ -231,7 +234,7 @@ fn trainers_have_tables_of_their_own() {
     assert_eq!(found("own-part"), None);
     // Those in use are written out; `fedavg` is compared.
     let names: Vec<_> = settings.training.trainers.iter().map(Configured::kind).collect();
-    let expected = ["mixing", "averaging"].map(|name| Choice::named(name).expect("known"));
+    let expected = ["mixing", "local", "averaging"].map(|name| Choice::named(name).expect("known"));
     assert_eq!(names, expected);
 }
 
