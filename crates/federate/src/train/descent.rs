@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{EarlyStopping, Effort, VALIDATE_EVERY};
 use crate::{FederateError, Federation};
 
-/// The state of a participant in training.
+/// The state of a participant in training. A linear model has the decay that its own cross-validation
+/// prefers, other models that of the settings.
 #[derive(Serialize, Deserialize)]
 pub struct Descent {
     pub participant: usize,
@@ -19,6 +20,8 @@ pub struct Descent {
     pub early_stopping: EarlyStopping,
     optimizer: Optimizer,
     decay: f32,
+    /// The parameters that decay, from the first on.
+    decaying: usize,
     batches: Batches,
     /// Steps since the last validation.
     since_validation: usize,
@@ -41,11 +44,20 @@ impl Descent {
         purpose: &str,
     ) -> Self {
         let (rule, decay) = without_decay(effort.rule);
+        let learner = federation.learner(participant);
+        let (decay, decaying) = match learner.linear() {
+            Some(own) => {
+                let decay = own.decay(learner.samples(Part::Training)) as f32;
+                (decay.min(most_decay(rule)), own.rows().coefficients())
+            }
+            None => (decay, parameters.len()),
+        };
         Self {
             participant,
             early_stopping: EarlyStopping::new(participant, &parameters),
             optimizer: Optimizer::new(rule, parameters.len()),
             decay,
+            decaying,
             batches: Batches::for_purpose(federation, participant, effort.batch, purpose),
             since_validation: 0,
             gradient: Vec::new(),
@@ -71,7 +83,7 @@ impl Descent {
     /// Computes the gradient of the training loss at the parameters, decay included, on the next
     /// batch.
     pub fn descend(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        let Self { participant, parameters, decay, batches, gradient, .. } = self;
+        let Self { participant, parameters, decay, decaying, batches, gradient, .. } = self;
         gradient.resize(parameters.len(), 0.0);
         federation.gradient_on(
             *participant,
@@ -80,7 +92,7 @@ impl Descent {
             parameters,
             gradient,
         )?;
-        kernels::add_scaled(gradient, *decay, parameters);
+        kernels::add_scaled(&mut gradient[..*decaying], *decay, &parameters[..*decaying]);
         Ok(())
     }
 
@@ -163,6 +175,15 @@ impl Batches {
         }
         self.done += self.size;
         Batch::Rows(&self.rows[self.done - self.size..self.done])
+    }
+}
+
+/// The largest decay with which steps cannot overshoot.
+fn most_decay(rule: OptimizerSettings) -> f32 {
+    match rule {
+        OptimizerSettings::Sgd { rate, .. } => 1.0 / rate,
+        // Its steps are as long as the rate, whatever the gradient.
+        OptimizerSettings::Adam { .. } => f32::INFINITY,
     }
 }
 

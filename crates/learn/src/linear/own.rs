@@ -59,6 +59,14 @@ impl Own {
         self.rows.in_units(&self.tuned.parameters)
     }
 
+    /// The decay with which gradient descent on a mean loss over this many rows has the ridge that predicts
+    /// best, on coefficients; intercepts have none. (The mean of squared errors is twice the negative
+    /// log-likelihood of a row, times the variance of the noise.)
+    pub fn decay(&self, rows: usize) -> f64 {
+        let unit = self.rows.noise().map_or(1.0, |variance| 2.0 * variance);
+        unit * self.tuned.strength / rows as f64
+    }
+
     /// What others may use of its data, without columns in which fewer than `fewest` rows differ from
     /// the others: these would give single records away.
     pub fn summary(&self, fewest: usize) -> Summary {

@@ -138,6 +138,14 @@ impl Rows {
         }
     }
 
+    /// The variance of the noise of standardised targets; `None` for classes.
+    pub(super) fn noise(&self) -> Option<f64> {
+        match &self.response {
+            Response::Values { precision, .. } => Some(1.0 / precision),
+            _ => None,
+        }
+    }
+
     /// Whether numbers are to be predicted.
     pub(super) fn has_values(&self) -> bool {
         matches!(self.response, Response::Values { .. })

@@ -18,6 +18,7 @@ impl ModelKind for LinearKind {
     }
 
     fn build(&self, inputs: usize, outputs: usize, _: &Layers) -> Arc<dyn Model> {
-        Arc::new(Mlp::linear(inputs, outputs))
+        // Base rates differ, and a foreign intercept spoils probabilities: it is each participant's own.
+        Arc::new(Mlp::linear(inputs, outputs).with_own_head())
     }
 }

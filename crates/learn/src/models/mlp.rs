@@ -61,7 +61,8 @@ impl Mlp {
         Self::new(&[inputs, outputs], 0.0)
     }
 
-    /// The same with a last layer that each participant keeps to itself.
+    /// The same with a last layer that each participant keeps to itself; without hidden layers with
+    /// intercepts of its own.
     #[must_use]
     pub fn with_own_head(self) -> Self {
         Self { own_head: true, ..self }
@@ -112,6 +113,7 @@ impl Model for Mlp {
 
     fn shared(&self) -> usize {
         match self.layers().next_back() {
+            Some((inputs, outputs, _)) if self.own_head && self.is_linear() => inputs * outputs,
             Some((_, _, first)) if self.own_head => first,
             _ => self.parameters(),
         }

@@ -185,6 +185,8 @@ fn own_heads_are_the_last_layer() {
     assert_eq!(whole.shared(), whole.parameters());
     assert_eq!(whole.clone().with_own_head().parameters(), whole.parameters());
     assert_eq!(whole.clone().with_own_head().shared(), whole.parameters() - 850);
+    let linear = Mlp::linear(7, 3);
+    assert_eq!((linear.shared(), linear.with_own_head().shared()), (24, 21), "all but intercepts");
 }
 
 #[test]
