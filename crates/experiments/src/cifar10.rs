@@ -12,13 +12,15 @@
 //! - **Pieces.** One training at a time, its participants in parallel. Every piece that is done is
 //!   handed to `keep`, and what `recall` knows is not done again.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use fedcompetitors_federate::{
     FederateError,
-    estimate::{Estimator, Inputs, JointHypernetwork, Mixture},
+    estimate::{self, Estimator, Inputs, JointHypernetwork, Mixture},
     exchange::{Exchange, hex},
-    train::{Averaging, Effort, Hypernetworks, Mixed, Mixing, Proximal, Scaffold, Trainer},
+    train::{
+        Averaging, Effort, Hypernetworks, Local, Mixed, Mixing, Proximal, Scaffold, Trainer, Trunks,
+    },
 };
 use fedcompetitors_files::{CIFAR10_CLASSES, FileError};
 use fedcompetitors_graphs::{
@@ -37,7 +39,7 @@ use crate::{
 };
 
 /// The methods of the table.
-pub const METHODS: [Method; 8] = Method::HOSPITALS;
+pub const METHODS: [Method; 10] = Method::IMAGES;
 
 /// Who takes part.
 const PARTICIPANTS: usize = CIFAR10_CLASSES as usize;
@@ -121,7 +123,7 @@ pub fn paper(method: Method) -> Option<(f64, f64)> {
         Method::Scaffold => Some((51.20, 7.09)),
         Method::Ce => Some((87.80, 7.18)),
         Method::Hypernetworks => Some((91.33, 4.14)),
-        Method::BestHypernetworks | Method::Mixing => None,
+        Method::BestHypernetworks | Method::Mixing | Method::LocalEnsemble | Method::Trunks => None,
     }
 }
 
@@ -129,6 +131,9 @@ pub fn paper(method: Method) -> Option<(f64, f64)> {
 pub struct Cifar10Experiment {
     /// The images for training and validation, and those for the test.
     pub images: (Images, Images),
+    /// How many images of each class each of its two participants has for training and validation; half of
+    /// all where absent.
+    pub images_each: Option<usize>,
     /// How many draws, with the seeds 941, 942, ….
     pub graphs: u64,
     /// Gradients for each participant and method.
@@ -209,7 +214,8 @@ impl Cifar10Experiment {
     /// What a budget pays for.
     pub fn new(images: (Images, Images), graphs: u64, budget: Budget) -> Self {
         let evaluations = budget.evaluations();
-        Self { images, graphs, evaluations, tried_evaluations: budget.tried_evaluations() }
+        let tried_evaluations = budget.tried_evaluations();
+        Self { images, images_each: None, graphs, evaluations, tried_evaluations }
     }
 
     /// The draws of the table.
@@ -220,9 +226,18 @@ impl Cifar10Experiment {
         (1..=self.graphs).map(|at| self.draw(BEFORE_FIRST_SEED + at)).collect()
     }
 
+    /// The images for training and validation of a draw.
+    fn training(&self, seed: u64) -> Cow<'_, Images> {
+        match self.images_each {
+            // Every class is at two participants.
+            Some(each) => Cow::Owned(self.images.0.fewer(2 * each, seed)),
+            None => Cow::Borrowed(&self.images.0),
+        }
+    }
+
     fn draw(&self, seed: u64) -> Result<Draw, FederateError> {
-        let (training, test) = &self.images;
-        let split = ClassSplit::draw(training, test, CIFAR10_CLASSES, seed).map_err(unusable)?;
+        let (training, test) = (self.training(seed), &self.images.1);
+        let split = ClassSplit::draw(&training, test, CIFAR10_CLASSES, seed).map_err(unusable)?;
         let participants = Participants::numbered(PARTICIPANTS);
         let mut competing = CompetingGraph::builder(&participants);
         let mut stream = Stream::new(seed, "competing", 0);
@@ -277,8 +292,8 @@ impl Cifar10Experiment {
     }
 
     fn instance<'a>(&self, draw: &'a Draw) -> Result<Instance<'a>, FederateError> {
-        let (training, test) = &self.images;
-        let own = draw.split.learners(training, test, draw.seed).map_err(unusable)?;
+        let (training, test) = (self.training(draw.seed), &self.images.1);
+        let own = draw.split.learners(&training, test, draw.seed).map_err(unusable)?;
         let (side, channels) = training.shape();
         let common: Arc<dyn Model> = Arc::new(Cnn::new(side, channels, PARTICIPANTS));
         let common = own.iter().map(|one| one.with_model(Arc::clone(&common)));
@@ -422,12 +437,19 @@ fn estimator(source: Source, evaluations: usize) -> Box<dyn Estimator> {
             let (probe_steps, search_steps) = (evaluations / 10, evaluations / 40);
             Box::new(Mixture { probe_steps, rate, search_steps, ..Default::default() })
         }
+        Source::Trunks => {
+            let (threshold, steps, rate) = (0.0, evaluations / 5, f64::from(RATES[0]));
+            Box::new(estimate::Trunks { threshold, steps, rate })
+        }
     }
 }
 
 fn trainer(method: Method) -> Box<dyn Trainer> {
     match method {
-        Method::Local | Method::FedAvg => Box::new(Averaging {}),
+        // No method has a decay here: images are varied, which leaves little to it.
+        Method::Local => Box::new(Local { decays: Vec::new() }),
+        Method::LocalEnsemble | Method::Trunks => Box::new(Trunks::default()),
+        Method::FedAvg => Box::new(Averaging {}),
         Method::FedProx => Box::new(Proximal { pull: 0.01 }),
         Method::Scaffold => Box::new(Scaffold {}),
         Method::Ce | Method::Hypernetworks | Method::BestHypernetworks => {

@@ -207,7 +207,7 @@ impl Contest<'_> {
         tick: &(dyn Fn() + Sync),
     ) -> Result<Estimates, FederateError> {
         let mut benefits = Vec::new();
-        for source in Source::ALL {
+        for source in Source::OF_ANY_MODEL {
             let federation = federation(self.competing, data, seed)?;
             let (exchange, inputs) = (&mut Exchange::new(self.competing), Inputs::default());
             let benefit = source.estimator().estimate(&federation, exchange, inputs)?;

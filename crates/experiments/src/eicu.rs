@@ -155,7 +155,7 @@ fn learner(cohort: &Cohort, fold: usize, stream: &mut Stream) -> Result<NativeLe
         Targets::Classes { labels, .. } => Loss::balanced(labels),
         Targets::Values(_) => return Err(LearnError::Unsuitable("deaths are classes")),
     };
-    let model: Arc<dyn Model> = Arc::new(Mlp::linear(samples.columns(), 1));
+    let model: Arc<dyn Model> = Arc::new(Mlp::linear(samples.columns(), 1).with_own_head());
     NativeLearner::new(model, loss, &Auc, &samples, &split)
 }
 
@@ -197,7 +197,7 @@ pub fn paper(method: Method) -> Option<[f64; 10]> {
         Method::Hypernetworks | Method::BestHypernetworks | Method::Mixing => {
             [0.815, 0.7823, 0.6918, 0.8352, 0.8591, 0.8958, 0.807, 0.6889, 0.9048, 0.9524]
         }
-        Method::FedProx | Method::Scaffold => return None,
+        Method::FedProx | Method::Scaffold | Method::LocalEnsemble | Method::Trunks => return None,
     })
 }
 

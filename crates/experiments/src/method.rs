@@ -5,8 +5,8 @@
 //! must not add a row to a table that compares with printed figures.
 
 use fedcompetitors_federate::{
-    estimate::{Estimator, JointHypernetwork, Mixture},
-    train::{Averaging, Hypernetworks, Mixing, Proximal, Scaffold, Trainer},
+    estimate::{self, Estimator, JointHypernetwork, Mixture},
+    train::{Averaging, Hypernetworks, Local, Mixing, Proximal, Scaffold, Trainer, Trunks},
 };
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_select::{
@@ -18,6 +18,8 @@ use fedcompetitors_select::{
 pub enum Method {
     /// Everybody alone.
     Local,
+    /// Everybody alone with several networks: the control of `Trunks`, with the same gradients.
+    LocalEnsemble,
     /// Averages inside cliques.
     FedAvg,
     /// Averages with a pull to the common model.
@@ -32,6 +34,8 @@ pub enum Method {
     BestHypernetworks,
     /// Mixing along the best plan: what can be deployed.
     Mixing,
+    /// Networks from the hidden layers of those who reach one along the best plan.
+    Trunks,
 }
 
 impl Method {
@@ -58,10 +62,25 @@ impl Method {
         Self::Mixing,
     ];
 
+    /// Those of the table of small images, whose models are networks.
+    pub const IMAGES: [Self; 10] = [
+        Self::Local,
+        Self::LocalEnsemble,
+        Self::FedAvg,
+        Self::FedProx,
+        Self::Scaffold,
+        Self::Ce,
+        Self::Hypernetworks,
+        Self::BestHypernetworks,
+        Self::Mixing,
+        Self::Trunks,
+    ];
+
     /// What it is called in the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Local => "Local",
+            Self::LocalEnsemble => "Local, ensemble",
             Self::FedAvg => "FedAvg",
             Self::FedProx => "FedProx",
             Self::Scaffold => "SCAFFOLD",
@@ -69,6 +88,7 @@ impl Method {
             Self::Hypernetworks => "FedCompetitors",
             Self::BestHypernetworks => "FedCompetitors, optimal",
             Self::Mixing => "FedCompetitors, mixing",
+            Self::Trunks => "FedCompetitors, trunks",
         }
     }
 
@@ -77,17 +97,18 @@ impl Method {
         match self {
             Self::Ce | Self::Hypernetworks | Self::BestHypernetworks => Some(Source::Hypernetwork),
             Self::Mixing => Some(Source::Mixture),
+            Self::Trunks => Some(Source::Trunks),
             _ => None,
         }
     }
 
     pub(super) fn plan(self, competing: &CompetingGraph, benefit: &BenefitGraph) -> Plan {
         let policy: &dyn Policy = match self {
-            Self::Local => &Alone,
+            Self::Local | Self::LocalEnsemble => &Alone,
             Self::FedAvg | Self::FedProx | Self::Scaffold => &Cliques,
             Self::Ce => &Coalitions,
             Self::Hypernetworks => &Greedy,
-            Self::BestHypernetworks | Self::Mixing => &Optimal,
+            Self::BestHypernetworks | Self::Mixing | Self::Trunks => &Optimal,
         };
         policy.plan(&Setting::new(competing, benefit), Objective::Welfare, Effort::default())
     }
@@ -107,7 +128,9 @@ impl Method {
             vec![Variant { title, local_steps, trainer: Box::new(trainer) }]
         }
         match self {
-            Self::Local => only(Averaging {}),
+            // Networks have the decay among the rules.
+            Self::Local => only(Local { decays: Vec::new() }),
+            Self::LocalEnsemble | Self::Trunks => only(Trunks::default()),
             Self::FedAvg => each("", &Averaging {}),
             Self::FedProx => PULLS
                 .iter()
@@ -147,16 +170,19 @@ pub enum Source {
     Hypernetwork,
     /// The mixture of models.
     Mixture,
+    /// Hidden layers beside one's own.
+    Trunks,
 }
 
 impl Source {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Hypernetwork, Self::Mixture];
+    /// Those that any model can use.
+    pub const OF_ANY_MODEL: [Self; 2] = [Self::Hypernetwork, Self::Mixture];
 
     pub(super) fn estimator(self) -> Box<dyn Estimator> {
         match self {
             Self::Hypernetwork => Box::new(JointHypernetwork::default()),
             Self::Mixture => Box::new(Mixture::default()),
+            Self::Trunks => Box::new(estimate::Trunks::default()),
         }
     }
 
@@ -165,6 +191,7 @@ impl Source {
         match self {
             Self::Hypernetwork => "hypernetwork",
             Self::Mixture => "mixture",
+            Self::Trunks => "trunks",
         }
     }
 }

@@ -47,20 +47,21 @@ impl Setting {
         competing.build()
     }
 
-    /// The paper's figures for a method, mean and deviation of each participant.
-    pub fn paper(self, method: Method) -> [(f64, f64); 8] {
+    /// The paper's figures for a method that it has, mean and deviation of each participant.
+    pub fn paper(self, method: Method) -> Option<[(f64, f64); 8]> {
         let figures = match self {
             Self::Weak => &WEAK,
             Self::Strong => &STRONG,
         };
-        match method {
+        Some(match method {
             Method::Local => figures[0],
             Method::FedAvg => figures[1],
             Method::FedProx => figures[2],
             Method::Scaffold => figures[3],
             Method::Ce => figures[4],
             Method::Hypernetworks | Method::BestHypernetworks | Method::Mixing => figures[5],
-        }
+            Method::LocalEnsemble | Method::Trunks => return None,
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 
 /// The strengths of the ridge on a head that are tried, each for one unit: on the summed loss the ridge has
 /// this times the number of units, which are standardised.
-const STRENGTHS: [f64; 9] = [100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01];
+const STRENGTHS: [f64; 6] = [1.0, 0.3, 0.1, 0.03, 0.01, 0.003];
 
 /// The score of a class that does not occur: it has no probability.
 const ABSENT: f64 = -30.0;

@@ -20,6 +20,10 @@ pub struct ReproduceArguments {
     /// The gradient budget of each method of `cifar10`. Default: `short`.
     #[arg(long, value_enum)]
     pub budget: Option<BudgetName>,
+    /// The number of images of each class that a participant of `cifar10` has for training and
+    /// validation. Default: half of all.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub images: Option<u32>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,

@@ -35,6 +35,11 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
         let hint = "use `--evaluations` for the other experiments".to_owned();
         return Err(Failure::Usage { error, hint });
     }
+    if arguments.images.is_some() && arguments.setting != SettingName::Cifar10 {
+        let error = "`--images` is only for `cifar10`".to_owned();
+        let hint = "omit it: the other experiments have no images".to_owned();
+        return Err(Failure::Usage { error, hint });
+    }
     let setting = match (arguments.setting, &arguments.data) {
         (SettingName::Eicu, Some(data)) => return eicu::reproduce(arguments, data),
         (SettingName::Cifar10, Some(data)) => return cifar10::reproduce(arguments, data),
@@ -142,10 +147,11 @@ fn table(results: &Results) -> ExperimentTable {
             (spread.mean, spread.deviation)
         });
         let mean = Spread::of(&seed_means(result));
+        let paper = results.setting.paper(result.method).into_iter().flatten();
         ExperimentRow {
             method: result.method.name().to_owned(),
             cells: cells.collect(),
-            paper: results.setting.paper(result.method).map(|(mean, d)| (mean, Some(d))).to_vec(),
+            paper: paper.map(|(mean, deviation)| (mean, Some(deviation))).collect(),
             mean: (mean.mean, mean.error),
         }
     });

@@ -83,7 +83,7 @@ fn a_table_is_made_in_pieces_and_goes_on() {
             assert!(piece.gradients.0 <= 40, "{}: {:?}", row.method.name(), piece.gradients);
             assert_eq!(piece.gradients.1 > 0, row.method.source().is_some());
         }
-        let needs_nobody = row.method == Method::Local;
+        let needs_nobody = matches!(row.method, Method::Local | Method::LocalEnsemble);
         assert_eq!(row.pieces.iter().all(|piece| piece.usage.is_empty()), needs_nobody);
     }
     let local = &rows[0].pieces[0];

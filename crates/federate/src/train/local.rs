@@ -33,8 +33,8 @@ pub static KIND: TrainerKind = TrainerKind::new::<Local>(
 settings! {
     /// Settings of `local`.
     pub struct Local {
-        /// Decays that networks try, instead of `decay` in `[training]`. They share half of the gradient
-        /// budget; the best goes on with the other half.
+        /// Decays that networks try; they share half of the gradient budget, and the best goes on with the
+        /// other half. With an empty list networks have the `decay` of `[training]`.
         pub decays: Vec<f64> = vec![0.0, 1e-4, 1e-3, 1e-2],
     }
 }
@@ -42,8 +42,8 @@ settings! {
 impl Settings for Local {
     fn check(&self) -> Result<(), BadSettings> {
         let is_decay = |decay: &f64| decay.is_finite() && *decay >= 0.0;
-        let is_fine = (1..=20).contains(&self.decays.len()) && self.decays.iter().all(is_decay);
-        in_range("decays", is_fine, "1 to 20 numbers, 0 or more")
+        let is_fine = self.decays.len() <= 20 && self.decays.iter().all(is_decay);
+        in_range("decays", is_fine, "at most 20 numbers, 0 or more")
     }
 }
 
@@ -65,15 +65,19 @@ impl Trainer for Local {
             .map(|participant| federation.learner(participant).linear().is_some())
             .collect();
         let all_linear = are_linear.iter().all(|&is_linear| is_linear);
-        let count = self.decays.len();
+        let rules: Vec<OptimizerSettings> = if self.decays.is_empty() {
+            vec![effort.rule]
+        } else {
+            self.decays.iter().map(|&decay| with_decay(effort.rule, decay as f32)).collect()
+        };
+        let count = rules.len();
         let each = if count > 1 { effort.evaluations / (2 * count) } else { 0 };
         let rest = effort.evaluations - count * each;
         let (each, rest) = if all_linear { (0, 1) } else { (each, rest) };
         let members = (0..federation.len()).map(|participant| {
-            let tried = self.decays.iter().map(|&decay| {
-                let rule = with_decay(effort.rule, decay as f32);
-                Descent::new(federation, participant, Effort { rule, ..effort })
-            });
+            let tried = rules
+                .iter()
+                .map(|&rule| Descent::new(federation, participant, Effort { rule, ..effort }));
             Member {
                 participant,
                 tried: tried.collect(),

@@ -41,10 +41,16 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
     }
     let images = read_cifar10(data)?;
     let graphs = arguments.seeds.unwrap_or(budget.graphs());
-    let experiment = Cifar10Experiment::new(images, graphs, budget);
+    let images_each = arguments.images.map(|images| images as usize);
+    let experiment =
+        Cifar10Experiment { images_each, ..Cifar10Experiment::new(images, graphs, budget) };
     let start = Instant::now();
     let draws = experiment.draws()?;
-    let store = arguments.out.as_deref().map(|folder| Store::open(folder, budget)).transpose()?;
+    let store = arguments
+        .out
+        .as_deref()
+        .map(|folder| Store::open(folder, budget, images_each))
+        .transpose()?;
     if let Some(store) = &store {
         draws.iter().try_for_each(|draw| store.write_split(draw))?;
     }
@@ -52,11 +58,11 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
         tell(&draw_text(draw));
     }
     let rows = run(arguments.threads, &experiment, &draws, store.as_ref())?;
-    let table = table(budget, &draws, &rows);
+    let table = table((budget, images_each), &draws, &rows);
     let written = Written {
         text: table.text(),
         markdown: table.markdown(),
-        json: results_json(budget, &draws, &rows),
+        json: results_json((budget, images_each), &draws, &rows),
     };
     show(arguments, &written, &written.text)?;
     tell(&format!("{:.0} seconds", start.elapsed().as_secs_f64()));
@@ -69,10 +75,12 @@ struct Store {
 }
 
 impl Store {
-    /// Pieces of one budget are in one folder: those of another are another experiment's.
-    fn open(folder: &Path, budget: Budget) -> Result<Self, Failure> {
+    /// Pieces of one budget and number of images are in one folder: those of another are another
+    /// experiment's.
+    fn open(folder: &Path, budget: Budget, images: Option<usize>) -> Result<Self, Failure> {
         check_writable(folder)?;
-        let folder = folder.join(format!("pieces-{}", budget.name()));
+        let images = images.map_or(String::new(), |images| format!("-{images}-images"));
+        let folder = folder.join(format!("pieces-{}{images}", budget.name()));
         make_folder(&folder)?;
         Ok(Self { folder })
     }
@@ -161,7 +169,13 @@ fn means(row: &Cifar10Row) -> Vec<f64> {
     row.pieces.iter().map(mean).collect()
 }
 
-fn table(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable {
+fn table(
+    (budget, images): (Budget, Option<usize>),
+    draws: &[Draw],
+    rows: &[Cifar10Row],
+) -> ExperimentTable {
+    let images =
+        images.map_or(String::new(), |images| format!(", {images} images of a class for each"));
     let graphs = match draws.len() {
         1 => "one graph: spread unknown".to_owned(),
         count => format!("{count} graphs"),
@@ -176,7 +190,7 @@ fn table(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable
         }
     });
     ExperimentTable {
-        title: format!("cifar10, {} budget, {graphs}.", budget.name()),
+        title: format!("cifar10, {} budget{images}, {graphs}.", budget.name()),
         metric: "Test accuracy in percent, mean over the participants: ± its deviation over the graphs, and ± the\nstandard error of its mean."
             .into(),
         columns: vec!["over the graphs".into()],
@@ -234,7 +248,11 @@ fn standings(rows: &[Cifar10Row]) -> String {
     format!("Highest mean: {}; {tied}.", best.method.name())
 }
 
-fn results_json(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
+fn results_json(
+    (budget, images): (Budget, Option<usize>),
+    draws: &[Draw],
+    rows: &[Cifar10Row],
+) -> Value {
     let names: Vec<&str> =
         draws.first().map_or(Vec::new(), |draw| draw.competing.participants().names().collect());
     let methods: Vec<Value> = rows
@@ -279,6 +297,7 @@ fn results_json(budget: Budget, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
         "experiment": "cifar10",
         "metric": "test accuracy",
         "budget": budget.name(),
+        "images_of_a_class": images,
         "seeds": draws.iter().map(|draw| draw.seed).collect::<Vec<_>>(),
         "participants": names,
         "gradients_for_each_participant": budget.evaluations(),
