@@ -39,7 +39,7 @@ pub fn commit(
         let trunk = network(federation, from)?.model().trunk();
         let offer = Offer {
             values: parameters[..trunk].to_vec(),
-            before: federation.initial(from)[..trunk].to_vec(),
+            before: Vec::new(),
             carried: federation.own(from),
         };
         Ok(exchange.is_there(from).then_some(offer))

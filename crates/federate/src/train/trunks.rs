@@ -71,10 +71,16 @@ impl Trainer for Trunks {
         effort: Effort,
     ) -> Box<dyn Training> {
         let first = effort.evaluations / (self.networks + 1);
+        // Each has a start of its own: networks that differ more are worth more together.
+        let first_network = |participant: usize| {
+            let stream = &mut federation.stream("network 1", participant);
+            let start = federation.learner(participant).initial(stream);
+            Descent::started(federation, participant, effort, start, "network 1")
+        };
         let members = (0..federation.len()).map(|participant| Member {
             participant,
             friends: ones(usage.collaborators(participant)).collect(),
-            first: Descent::new(federation, participant, effort),
+            first: first_network(participant),
             started: Vec::new(),
             frozen: Vec::new(),
             carried: federation.own(participant),
