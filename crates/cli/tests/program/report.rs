@@ -42,7 +42,7 @@ fn a_finished_run_is_one_page_and_its_commands_work() {
         "No participant's data reached a competitor.",
         "North University would help",
         "may not learn from",
-        "+0.056 ± 0.009",
+        "+0.030 ± 0.015",
         "models/001-north-university.safetensors",
     ] {
         assert!(first.contains(words), "{words}");

@@ -7,13 +7,14 @@ use fedcompetitors_federate::{
     estimate::{self, Estimator, Inputs},
     exchange::{Content, Exchange, IncidentKind, Transfer},
     faults::{Fault, FaultKind, Faults, Garbage},
-    train::{Effort, Local, Trainer, Trunks},
+    train::{Averaging, Effort, Local, Trainer, Trunks},
 };
 use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, UsageGraph, bits::ones, random::Stream,
 };
 use fedcompetitors_learn::{
-    Auc, Learner, Loss, Mlp, Model, NativeLearner, OptimizerSettings, Part, Samples, Targets,
+    Auc, Layers, Learner, LinearKind, Loss, Mlp, Model, ModelKind, NativeLearner,
+    OptimizerSettings, Part, Samples, Targets,
 };
 use fedcompetitors_testing::repeat;
 use rand_distr::{Distribution, StandardNormal};
@@ -318,6 +319,32 @@ fn local_fits_linear_models_exactly() {
     for (learner, model) in case.learners.iter().zip(&linear.models) {
         assert_eq!(*model, learner.linear().expect("linear").parameters());
     }
+}
+
+/// Averages of linear models are made of coefficients alone: base rates differ.
+#[test]
+fn intercepts_stay_everybodys_own() {
+    let mut stream = Stream::new(9, "rates", 0);
+    let learners = [0.1, 0.8].map(|rate| {
+        let part = |rows: usize| {
+            let features: Vec<f32> =
+                (0..rows * FEATURES).map(|_| normal(&mut stream) as f32).collect();
+            let labels = (0..rows).map(|_| u32::from(stream.unit() < rate)).collect();
+            let targets = Targets::Classes { labels, count: 2 };
+            Samples::new(features, FEATURES, targets).expect("samples")
+        };
+        let parts = [300, 100, 100].map(part);
+        let model = LinearKind.build(FEATURES, 1, &Layers::default());
+        let loss = Loss::BinaryCrossEntropy { weights: [1.0, 1.0] };
+        NativeLearner::from_parts(model, loss, &Auc, parts).expect("a learner")
+    });
+    let competing = CompetingGraph::builder(&Participants::numbered(2)).build();
+    let case = Case { competing, learners: learners.into() };
+    let ended = ends(&case, &Averaging {}, true, 400);
+    let (one, other) = (&ended.models[0], &ended.models[1]);
+    assert_eq!(one.len(), FEATURES + 1);
+    assert!(one[FEATURES] < -1.5 && other[FEATURES] > 0.8, "{ended:?}");
+    assert!(ended.transfers.iter().all(|transfer| transfer.bytes == 4 * FEATURES as u64));
 }
 
 #[test]

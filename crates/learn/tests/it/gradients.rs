@@ -177,6 +177,32 @@ fn convolutional_networks() {
     }
 }
 
+/// With a participant's own decay, gradient descent ends where its own exact fit is.
+#[test]
+fn the_own_decay_is_the_ridge_of_the_own_fit() {
+    for (loss, outputs) in [
+        (Loss::SquaredError, 1),
+        (Loss::BinaryCrossEntropy { weights: [1.0, 1.0] }, 1),
+        (Loss::CrossEntropy, 3),
+    ] {
+        let count = 40;
+        let learner = learner(Mlp::linear(5, outputs), loss, count, 3);
+        let own = learner.linear().expect("a linear model");
+        let fitted = own.rows().in_units(own.best());
+        let mut gradient = vec![0.0; fitted.len()];
+        learner.gradient(Part::Training, Batch::All, &fitted, &mut gradient);
+        let coefficients = own.rows().coefficients();
+        // Training and validation rows are the same here.
+        let decay = own.decay(2 * count) as f32;
+        assert!(fitted[..coefficients].iter().any(|value| value.abs() > 0.01));
+        for (slope, value) in gradient.iter().zip(&fitted[..coefficients]) {
+            assert!((slope + decay * value).abs() < 1e-5, "{loss:?}: {slope} {value} {decay}");
+        }
+        // What is left of intercepts' slopes is their own slight ridge.
+        assert!(gradient[coefficients..].iter().all(|slope| slope.abs() < 1e-4), "{loss:?}");
+    }
+}
+
 #[test]
 fn own_heads_are_the_last_layer() {
     let whole = Cnn::new(32, 3, 10);

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_learn::{Learner, Part, Samples};
-use fedcompetitors_runs::{Options, Prepared, RunError, read_model, run};
+use fedcompetitors_runs::{Options, Prepared, RunError, audit, read_model, run};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
 
@@ -269,4 +269,63 @@ fn a_model_file_says_how_its_inputs_are_made() {
             assert!((f64::from(*found) - expected).abs() < 1e-4, "{found} {expected}");
         }
     }
+}
+
+/// The model of a participant that uses friends' hidden layers is one file, from which it can be used.
+#[test]
+fn an_ensemble_is_kept_in_a_model_file() {
+    let text = r#"
+name = "networks"
+[model]
+hidden = [8, 6]
+[benefit]
+estimator = "trunks"
+[benefit.trunks]
+steps = 10
+threshold = 0.0
+[training]
+trainer = "trunks"
+rounds = 6
+[training.trunks]
+networks = 2
+[[participants]]
+name = "A"
+generate = { samples = 80 }
+competes-with = ["B"]
+[[participants]]
+name = "B"
+generate = { samples = 60 }
+[[participants]]
+name = "C"
+generate = { samples = 60 }
+"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let federation = parse_federation(Path::new("networks.toml"), text).expect("good");
+    let prepared = Prepared::read(federation, folder.path()).expect("good");
+    let options = Options {
+        folder: &folder.path().join("run"),
+        resume: false,
+        faults: None,
+        given: None,
+        checkpoint: Duration::ZERO,
+        explain: &|_| String::new(),
+        progress: &|_| {},
+    };
+    run(&prepared, &options).expect("it runs");
+    let learners = prepared.learners(1).expect("good");
+    let mut most = 0;
+    for (file, learning) in ["001-a", "002-b", "003-c"].iter().zip(&learners) {
+        let file = folder.path().join(format!("run/models/{file}.safetensors"));
+        let (about, parameters) = read_model(&file).expect("a model");
+        let tensors = learning.learner.tensors(parameters.len());
+        assert_eq!(about.tensors, tensors.into_iter().map(|tensor| tensor.0).collect::<Vec<_>>());
+        assert_eq!(about.tensors.last().map(String::as_str), Some("head.intercepts"));
+        assert!(learning.learner.loss(Part::Test, &parameters).is_finite());
+        // Its own three networks, and one of each helper.
+        let networks = about.tensors.iter().filter(|name| name.ends_with("layer1.weights")).count();
+        assert_eq!(networks, 2 + about.provenance.len());
+        most = most.max(networks);
+    }
+    assert!(most > 3, "somebody learns from others");
+    assert!(audit(&folder.path().join("run"), None).expect("a record").findings.is_empty());
 }
