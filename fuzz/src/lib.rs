@@ -89,6 +89,7 @@ pub fn certificate(bytes: &[u8]) {
 /// Participants' data: what is read can be encoded.
 pub fn data(bytes: &[u8]) {
     let rules = DataRules {
+        beside: Vec::new(),
         header: None,
         target: "y".into(),
         meaning: TargetMeaning::Number,

@@ -34,7 +34,7 @@ impl<'a> Auditor<'a> {
     pub fn new(origin: &'a Origin, declared: Option<&Declared>) -> Self {
         let mut findings = Vec::new();
         for stop in &origin.stops {
-            let training = format!("{}, seed {}", stop.method, stop.seed);
+            let training = format!("{}, {}", stop.method, stop.session);
             findings.push(Finding::Stopped { training, message: stop.message.clone() });
         }
         let rivals = Rivals::new(origin, declared, &mut findings);

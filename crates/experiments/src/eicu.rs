@@ -37,8 +37,8 @@ use crate::{
 /// Parts into which the patients of a participant are dealt out.
 pub const FOLDS: usize = 5;
 
-/// Of a hundred patients who are not tested so many are for choices.
-const VALIDATION: usize = 20;
+/// The part of the patients who are not tested that is for choices.
+const VALIDATION: f64 = 0.2;
 
 /// Who competes with whom, counted from 1.
 const COMPETING: [(usize, usize); 3] = [(2, 5), (3, 4), (3, 5)];

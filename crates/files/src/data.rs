@@ -43,6 +43,8 @@ pub struct DataRules {
     pub target: String,
     /// What the target's texts mean.
     pub meaning: TargetMeaning,
+    /// Columns that are no features but are read as texts, each with the place that names it.
+    pub beside: Vec<(String, &'static str)>,
     /// Columns that are not used.
     pub ignore: Vec<String>,
     /// If given, exactly these columns, in this order, are the features. Otherwise they are all that
@@ -88,6 +90,10 @@ pub enum Incomplete {
 pub struct ReadTable {
     /// The rows that can be used.
     pub table: Table,
+    /// The number of each of them in the file, counted from 1 below the header.
+    pub rows: Vec<u32>,
+    /// Their texts in the columns of [`DataRules::beside`], column after column.
+    pub beside: Vec<Vec<String>>,
     /// How many rows were left out because a feature is missing.
     pub incomplete: usize,
     /// How many rows were left out because the target is missing, whatever else they say.
@@ -149,8 +155,12 @@ struct Reading<'r> {
     only: Option<(usize, &'r str)>,
     target: Target<'r>,
     features: Vec<Feature<'r>>,
+    /// Columns that are no features, with the texts that are missing there and those that were read.
+    beside: Vec<Beside<'r>>,
+    /// Rows of anybody.
+    seen: u32,
     rows: usize,
-    kept: usize,
+    kept: Vec<u32>,
     incomplete: usize,
     without_target: usize,
 }
@@ -179,6 +189,15 @@ impl<'r> Reading<'r> {
         };
         let mut unused = BTreeSet::from([target]);
         unused.extend(only.map(|(column, _)| column));
+        let beside = rules
+            .beside
+            .iter()
+            .map(|(column, named)| {
+                let missing = missing_texts(column, rules);
+                Ok(Beside { at: find(column, named)?, missing, texts: Vec::new() })
+            })
+            .collect::<Result<Vec<_>, DataProblem>>()?;
+        unused.extend(beside.iter().map(|column| column.at));
         for column in &rules.ignore {
             unused.insert(find(column, "in `ignore`")?);
         }
@@ -212,8 +231,10 @@ impl<'r> Reading<'r> {
             header,
             rules,
             only,
+            beside,
+            seen: 0,
             rows: 0,
-            kept: 0,
+            kept: Vec::new(),
             incomplete: 0,
             without_target: 0,
         })
@@ -221,6 +242,7 @@ impl<'r> Reading<'r> {
 
     fn take(&mut self, record: &ByteRecord) -> Result<(), DataProblem> {
         check_width(record, self.header.len())?;
+        self.seen += 1;
         let value = |at: usize| text(record, at, &self.header[at]);
         if let Some((column, wanted)) = self.only
             && plain(value(column)?) != plain(wanted)
@@ -244,10 +266,19 @@ impl<'r> Reading<'r> {
             complete &= there;
         }
         if complete || self.rules.incomplete == Incomplete::Fill {
-            self.kept += 1;
+            self.kept.push(self.seen);
+            for column in &mut self.beside {
+                let text = value(column.at)?;
+                if column.missing.contains(plain(text)) {
+                    let column = self.header[column.at].clone();
+                    return Err(DataProblem::MissingBeside { column });
+                }
+                column.texts.push(plain(text).to_owned());
+            }
         } else {
-            self.target.values.truncate(self.kept);
-            self.features.iter_mut().for_each(|feature| feature.values.truncate(self.kept));
+            let kept = self.kept.len();
+            self.target.values.truncate(kept);
+            self.features.iter_mut().for_each(|feature| feature.values.truncate(kept));
             self.incomplete += 1;
         }
         Ok(())
@@ -261,15 +292,23 @@ impl<'r> Reading<'r> {
             let (column, value) = (self.header[column].clone(), value.to_owned());
             return Err(DataProblem::NobodysRows { column, value });
         }
-        if self.kept == 0 {
+        if self.kept.is_empty() {
             return Err(DataProblem::NoRows { rows, without_target, incomplete });
         }
         let names = self.features.iter().map(|feature| self.header[feature.at].clone()).collect();
         let missing = self.features.iter().map(|feature| feature.lacking).collect();
         let columns = self.features.into_iter().map(|feature| feature.values.finish()).collect();
         let table = Table::new(names, columns, self.target.finish())?;
-        Ok(ReadTable { table, incomplete, without_target, missing })
+        let beside = self.beside.into_iter().map(|column| column.texts).collect();
+        Ok(ReadTable { table, rows: self.kept, beside, incomplete, without_target, missing })
     }
+}
+
+/// A column that is no feature while it is read.
+struct Beside<'r> {
+    at: usize,
+    missing: BTreeSet<&'r str>,
+    texts: Vec<String>,
 }
 
 /// The texts that mean "missing" in a column.

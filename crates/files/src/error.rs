@@ -74,6 +74,40 @@ pub enum Problem {
         /// What is written.
         text: String,
     },
+    /// A repeat, row or fold is not a whole number from 1 on.
+    #[error("the {what} of \"{}\" is not a whole number from 1 on: `{}`", shown(.participant), shown(.text))]
+    NotAPlace {
+        /// Whose row.
+        participant: String,
+        /// What it should be.
+        what: &'static str,
+        /// What is written.
+        text: String,
+    },
+    /// A participant has no row with this number.
+    #[error("\"{}\" has no row {row}", shown(.participant))]
+    NoSuchRow {
+        /// The participant.
+        participant: String,
+        /// The number.
+        row: u32,
+    },
+    /// A row has two folds in one repeat.
+    #[error("row {row} of \"{}\" has a second fold in repeat {repeat}", shown(.participant))]
+    DoubledRow {
+        /// The participant.
+        participant: String,
+        /// The number of the row.
+        row: u32,
+        /// The repeat.
+        repeat: u32,
+    },
+    /// Repeats are not numbered 1, 2, ….
+    #[error("no row has a fold in repeat {repeat}, but rows have one in a later repeat")]
+    NoRepeat {
+        /// The missing repeat.
+        repeat: u32,
+    },
     /// A participant has no number of samples.
     #[error("there is no sample count for \"{}\"", shown(.participant))]
     NoCount {
@@ -257,6 +291,12 @@ impl FileError {
             }
             Problem::NotANumber { .. } => "write a number with a decimal point, such as 0.25".into(),
             Problem::NotACount { .. } => "write a number above 0, such as 120".into(),
+            Problem::NotAPlace { .. } => "repeats, rows and folds are counted from 1".into(),
+            Problem::NoSuchRow { .. } => {
+                "rows are counted from 1 below the header of the data file; leave out those of other participants and those without a target".into()
+            }
+            Problem::DoubledRow { .. } => "keep one line for each row and repeat".into(),
+            Problem::NoRepeat { .. } => "number the repeats 1, 2, 3, …".into(),
             Problem::NoCount { participant } => format!(
                 "add a line for it, such as `{},120`: the file needs one for each participant",
                 shown(participant)

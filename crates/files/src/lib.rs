@@ -9,6 +9,7 @@
 //! | benefit graph | CSV with header `from,to,benefit`, or an n × n `.npy` matrix, row = from, column = to |
 //! | participants | text, one name a line; fixes the order |
 //! | samples | CSV with header `participant,samples`: how many samples each participant has |
+//! | assignments | CSV with header `participant,repeat,row,fold`: in which fold each row is tested |
 //! | federation | TOML, see [`federation::Settings`] |
 //! | data | CSV, plain or compressed with gzip, with a line of names or without, read by [`DataRules`] |
 //! | CIFAR-10 | its official binary files |
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assignments;
 mod catalogue;
 mod certificate;
 mod cifar10;
@@ -33,6 +35,7 @@ mod plan;
 mod tables;
 mod write;
 
+pub use assignments::{Assignments, parse_assignments, read_assignments};
 pub use catalogue::{
     Catalogue, CatalogueProblem, Checksum, ChecksumList, DataFile, DataSet, Member, is_web_address,
     parse_catalogue, read_catalogue, write_catalogue,

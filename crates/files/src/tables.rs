@@ -96,7 +96,7 @@ pub(crate) fn read_samples(
 }
 
 /// Hands each record after the header to `take`, with its line.
-fn each_record<const N: usize>(
+pub(crate) fn each_record<const N: usize>(
     path: &Path,
     source: impl Read,
     header: [&str; N],

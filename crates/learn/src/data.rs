@@ -51,7 +51,12 @@ impl Targets {
         Ok(())
     }
 
-    fn chosen(&self, rows: &[u32]) -> Self {
+    /// Those of these rows, in this order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn chosen(&self, rows: &[u32]) -> Self {
         match self {
             Self::Values(values) => {
                 Self::Values(rows.iter().map(|&row| values[row as usize]).collect())
@@ -99,9 +104,9 @@ impl Samples {
         self.targets.len()
     }
 
-    /// Never: samples are at least one.
+    /// Whether there are none, which only a test part can be.
     pub fn is_empty(&self) -> bool {
-        false
+        self.targets.is_empty()
     }
 
     /// How many features a sample has.
@@ -140,6 +145,11 @@ impl Samples {
             .copied()
             .collect();
         Ok(Self { features, columns: self.columns, targets: self.targets.chosen(rows) })
+    }
+
+    /// None of them: a test part of which nothing is asked.
+    pub(crate) fn none(&self) -> Self {
+        Self { features: Vec::new(), columns: self.columns, targets: self.targets.chosen(&[]) }
     }
 
     /// The samples of several, one after the other.
@@ -227,134 +237,6 @@ impl Part {
             Self::Training => "training",
             Self::Validation => "validation",
             Self::Test => "test",
-        }
-    }
-}
-
-/// Which samples belong to which part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split {
-    /// Rows for training.
-    pub training: Vec<u32>,
-    /// Rows for validation.
-    pub validation: Vec<u32>,
-    /// Rows for the test.
-    pub test: Vec<u32>,
-}
-
-impl Split {
-    /// Splits at random; where there are classes, each part gets its share of each. Every
-    /// part has at least one sample.
-    ///
-    /// # Errors
-    /// If there are too few samples for that.
-    pub fn new(
-        targets: &Targets,
-        validation: f64,
-        test: f64,
-        stream: &mut Stream,
-    ) -> Result<Self, LearnError> {
-        let samples = targets.len();
-        if samples < 3 {
-            return Err(LearnError::TooFew { samples });
-        }
-        let mut rows: Vec<u32> = (0..samples as u32).collect();
-        shuffle(&mut rows, stream);
-        let mut order = rows;
-        if let Targets::Classes { labels, .. } = targets {
-            // Sorted by class, the parts are dealt out evenly along the order.
-            order.sort_by_key(|&row| labels[row as usize]);
-        }
-        let mut split = Self { training: Vec::new(), validation: Vec::new(), test: Vec::new() };
-        // Each part gets a row whenever its share has come to one more; a start in the
-        // middle rounds the shares instead of cutting them.
-        let (mut wanted_test, mut wanted_validation) = (0.5, 0.5);
-        for row in order {
-            wanted_test += test;
-            wanted_validation += validation;
-            if wanted_test >= 1.0 {
-                wanted_test -= 1.0;
-                split.test.push(row);
-            } else if wanted_validation >= 1.0 {
-                wanted_validation -= 1.0;
-                split.validation.push(row);
-            } else {
-                split.training.push(row);
-            }
-        }
-        for part in 0..3 {
-            let parts = [&mut split.training, &mut split.validation, &mut split.test];
-            if parts[part].is_empty() {
-                let largest = (0..3).max_by_key(|&other| parts[other].len()).unwrap_or(0);
-                if let Some(row) = parts[largest].pop() {
-                    parts[part].push(row);
-                }
-            }
-        }
-        [&mut split.training, &mut split.validation, &mut split.test]
-            .into_iter()
-            .for_each(|part| part.sort_unstable());
-        Ok(split)
-    }
-
-    /// Splits for cross-validation: every sample is in the test of one of them. Each test has
-    /// its share of each class, as even as it can be. Of the others each class gives
-    /// `validation` hundredths, rounded, at least one sample if it has two: choices need all classes.
-    ///
-    /// # Errors
-    /// If there are too few samples for that.
-    pub fn folds(
-        targets: &Targets,
-        folds: usize,
-        validation: usize,
-        stream: &mut Stream,
-    ) -> Result<Vec<Self>, LearnError> {
-        let samples = targets.len();
-        if folds < 2 || samples < folds.max(3) {
-            return Err(LearnError::TooFew { samples });
-        }
-        let mut order: Vec<u32> = (0..samples as u32).collect();
-        shuffle(&mut order, stream);
-        let class = |row: u32| match targets {
-            Targets::Values(_) => 0,
-            Targets::Classes { labels, .. } => labels[row as usize],
-        };
-        // Dealt out one by one, class after class, no test has two more of a class than
-        // another, nor two more of all.
-        order.sort_by_key(|&row| class(row));
-        let fold = |test: usize| {
-            let mut split = Self { training: Vec::new(), validation: Vec::new(), test: Vec::new() };
-            for same in order.chunk_by(|&a, &b| class(a) == class(b)) {
-                // Where the class begins in the order says whose turn it is.
-                let first = order.partition_point(|&row| class(row) < class(same[0]));
-                let (tested, others): (Vec<_>, Vec<_>) =
-                    (first..).zip(same).partition(|(at, _)| at % folds == test);
-                let wanted = (others.len() * validation + 50) / 100;
-                let wanted = wanted.max(1).min(others.len().saturating_sub(1));
-                let rows =
-                    |of: &[(usize, &u32)]| of.iter().map(|&(_, &row)| row).collect::<Vec<_>>();
-                split.test.extend(rows(&tested));
-                split.validation.extend(rows(&others[..wanted]));
-                split.training.extend(rows(&others[wanted..]));
-            }
-            for part in [&mut split.training, &mut split.validation, &mut split.test] {
-                part.sort_unstable();
-            }
-            split
-        };
-        let splits: Vec<Self> = (0..folds).map(fold).collect();
-        if splits.iter().any(|split| split.validation.is_empty()) {
-            return Err(LearnError::TooFew { samples });
-        }
-        Ok(splits)
-    }
-
-    /// The rows of a part.
-    pub fn rows(&self, part: Part) -> &[u32] {
-        match part {
-            Part::Training => &self.training,
-            Part::Validation => &self.validation,
-            Part::Test => &self.test,
         }
     }
 }

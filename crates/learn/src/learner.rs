@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use fedcompetitors_graphs::random::Stream;
 
 use crate::{
-    Ensemble, LearnError, Loss, Metric, Model, Part, Samples, Split, Work,
+    Dependence, Ensemble, LearnError, Loss, Metric, Model, Part, Samples, Split, Work,
     linear::{Own, Rows},
 };
 
@@ -78,6 +78,8 @@ pub struct NativeLearner {
     augment: Option<Arc<dyn Augment>>,
     /// Memory for those who ask at the same time.
     work: Mutex<Vec<Work>>,
+    /// How the rows for training and validation depend on each other, in this order.
+    dependence: Dependence,
     /// The own fit of a linear model, once it was asked for.
     own: OnceLock<Own>,
 }
@@ -88,8 +90,10 @@ const FOLDS: u32 = 5;
 impl NativeLearner {
     /// A learner over the parts of some samples.
     ///
+    /// The test part may be empty: then nothing can be measured on it.
+    ///
     /// # Errors
-    /// If a part is empty, or if model, loss and samples don't go together.
+    /// If another part is empty, or if model, loss and samples don't go together.
     pub fn new(
         model: Arc<dyn Model>,
         loss: Loss,
@@ -102,8 +106,16 @@ impl NativeLearner {
                 .chosen(split.rows(part))
                 .map_err(|_| LearnError::EmptyPart { part: part.name() })
         };
-        let parts = [part(Part::Training)?, part(Part::Validation)?, part(Part::Test)?];
+        let test = if split.test.is_empty() { samples.none() } else { part(Part::Test)? };
+        let parts = [part(Part::Training)?, part(Part::Validation)?, test];
         Self::from_parts(model, loss, metric, parts)
+    }
+
+    /// The same with rows that depend on each other, which the own fit of a linear model keeps in mind:
+    /// those for training, then those for validation.
+    #[must_use]
+    pub fn with_dependence(self, dependence: Dependence) -> Self {
+        Self { dependence, own: OnceLock::new(), ..self }
     }
 
     /// A learner whose parts are given: training, validation, test.
@@ -118,8 +130,8 @@ impl NativeLearner {
     ) -> Result<Self, LearnError> {
         check(&*model, loss, &parts)?;
         let parts = Arc::new(parts);
-        let (work, own) = (Mutex::default(), OnceLock::new());
-        Ok(Self { model, loss, metric, parts, augment: None, work, own })
+        let (work, own, dependence) = (Mutex::default(), OnceLock::new(), Dependence::None);
+        Ok(Self { model, loss, metric, parts, augment: None, work, dependence, own })
     }
 
     /// The same on batches of training samples that are varied.
@@ -132,11 +144,12 @@ impl NativeLearner {
     /// # Errors
     /// If the model and the samples don't go together.
     pub fn with_model(&self, model: Arc<dyn Model>) -> Result<Self, LearnError> {
-        let Self { loss, metric, parts, augment, .. } = self;
+        let Self { loss, metric, parts, augment, dependence, .. } = self;
         check(&*model, *loss, parts)?;
         let (parts, augment) = (Arc::clone(parts), augment.clone());
         let (loss, metric, work, own) = (*loss, *metric, Mutex::default(), OnceLock::new());
-        Ok(Self { model, loss, metric, parts, augment, work, own })
+        let dependence = dependence.clone();
+        Ok(Self { model, loss, metric, parts, augment, work, dependence, own })
     }
 
     /// Its model.
@@ -172,6 +185,11 @@ impl NativeLearner {
         let result = use_it(&mut work);
         pool().push(work);
         result
+    }
+
+    /// The outputs of the model with these parameters for a part.
+    pub fn predictions(&self, part: Part, parameters: &[f32]) -> Vec<f32> {
+        self.outputs(self.part(part), parameters)
     }
 
     fn gradient_of(&self, samples: &Samples, parameters: &[f32], gradient: &mut [f32]) -> f64 {
@@ -274,7 +292,7 @@ impl Learner for NativeLearner {
         let parts = [Part::Training, Part::Validation].map(|part| self.part(part));
         let make = || {
             let samples = Samples::together(parts.into_iter()).expect("parts of one table");
-            Own::new(Rows::new(&samples, self.model.outputs()), FOLDS)
+            Own::new(Rows::new(&samples, self.model.outputs()), FOLDS, &self.dependence)
         };
         self.model.is_linear().then(|| self.own.get_or_init(make))
     }

@@ -23,10 +23,11 @@ mod models;
 mod optimizer;
 mod ranks;
 pub mod simplex;
+mod split;
 pub mod synthetic;
 mod tabular;
 
-pub use data::{Part, Samples, Split, Targets, shuffle};
+pub use data::{Part, Samples, Targets, shuffle};
 pub use ensemble::{Activations, Ensemble, Head};
 pub use error::LearnError;
 pub use generated::{Generated, Outcome};
@@ -39,4 +40,5 @@ pub use mix::{mix, weighted_sum};
 pub use models::{Cnn, Layers, LinearKind, Mlp, MlpKind, Model, ModelKind, Work};
 pub use optimizer::{Optimizer, OptimizerSettings};
 pub use ranks::Ranks;
+pub use split::{Dependence, Division, Split};
 pub use tabular::{Column, Encoding, Fitted, Scale, Table, Transform};

@@ -39,7 +39,7 @@ pub struct Uncovered {
 pub enum Finding {
     /// A participant's data reached a competitor.
     Breach {
-        /// Method and seed.
+        /// Method and session.
         training: String,
         /// The round.
         round: u64,
@@ -50,14 +50,14 @@ pub enum Finding {
     },
     /// The record contradicts itself or a model file.
     Flaw {
-        /// Method and seed; empty for the run itself.
+        /// Method and session; empty for the run itself.
         training: String,
         /// The contradiction.
         flaw: Flaw,
     },
     /// The guard stopped a training or an estimate, and no resumed run got past that.
     Stopped {
-        /// Method and seed.
+        /// Method and session.
         training: String,
         /// The guard's message.
         message: String,

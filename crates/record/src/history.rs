@@ -19,7 +19,7 @@ pub struct Origin {
     pub is_other_competition: bool,
     /// What the guard has stopped.
     pub stops: Vec<Stop>,
-    /// The trainings, by method and seed, whose record was changed after they ended; an empty
+    /// The trainings, by method and session, whose record was changed after they ended; an empty
     /// text stands for the run itself.
     pub altered: Vec<String>,
 }
@@ -70,7 +70,7 @@ pub struct Line {
 /// The record of an estimate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EstimateHistory {
-    /// Its name and seed.
+    /// Its name and session.
     pub title: String,
     /// The last declaration that had been heard when it began.
     pub known: u64,
@@ -81,7 +81,7 @@ pub struct EstimateHistory {
 /// The record of a training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingHistory {
-    /// Method and seed.
+    /// Method and session.
     pub title: String,
     /// The method.
     pub method: String,

@@ -7,27 +7,31 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod disclosure;
 mod history;
-mod interval;
 mod named;
 mod rule;
 mod run;
+mod score;
+mod session;
 mod spread;
 mod summary;
 mod transfer;
 
 pub use audit::{Audit, EntryFlaw, Finding, Flaw, ModelFlaw, Uncovered};
+pub use disclosure::Disclosure;
 pub use history::{
     Competition, Declared, EstimateHistory, FoundModel, Ledger, Line, ModelHistory, Origin,
     PlanHistory, TrainingHistory,
 };
-pub use interval::Interval;
 pub use named::UnknownName;
 pub use rule::Rule;
 pub use run::{Curve, LedgerLine, PlanStep, Record};
+pub use score::{Figure, Interval, Score, Scores};
+pub use session::Session;
 pub use spread::Spread;
 pub use summary::{
-    Cell, Direction, Flow, FlowSource, IncidentLine, Method, Metric, Moved, Participant,
+    Direction, Flow, FlowSource, Forecast, IncidentLine, Method, Metric, Model, Moved, Participant,
     PlanFigures, Refused, Role, Status, Stop, Summary, Unfinished,
 };
 pub use transfer::{Content, Incident, IncidentKind, Transfer};

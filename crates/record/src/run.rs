@@ -23,7 +23,7 @@ pub struct Record {
     pub plans: Vec<PlanStep>,
     /// Validation figures of the first method and of Local, round by round.
     pub curves: Vec<Curve>,
-    /// What moved in estimates and trainings, all seeds together.
+    /// What moved in estimates and trainings, all sessions together.
     pub ledger: Vec<LedgerLine>,
     /// For each kind of incident, how often it was noted, and of how many participants.
     pub incidents: Vec<(IncidentKind, usize, usize)>,
@@ -42,7 +42,7 @@ pub struct PlanStep {
     pub usage: Vec<(usize, usize)>,
 }
 
-/// A participant's validation figures, mean over the seeds.
+/// A participant's validation figures, mean over the sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     /// The method.

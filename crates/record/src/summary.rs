@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{IncidentKind, Rule, named::named};
+use crate::{Disclosure, IncidentKind, Rule, Scores, Session, named::named};
 
 named! {
     /// The status of a run.
@@ -84,10 +84,14 @@ pub struct Summary {
     pub federation: String,
     /// The participants.
     pub participants: Vec<Participant>,
+    /// The features of the models, in order; empty where they have no names.
+    pub features: Vec<String>,
     /// The methods that were begun, the federation's own first.
     pub methods: Vec<Method>,
-    /// The seeds that were begun.
-    pub seeds: Vec<u64>,
+    /// The sessions that were begun.
+    pub sessions: Vec<Session>,
+    /// The figures of a constant prediction, once all sessions are done.
+    pub constant: Vec<Scores>,
     /// The training that is not finished yet.
     pub unfinished: Option<Unfinished>,
     /// What the guard has stopped.
@@ -102,8 +106,10 @@ impl Default for Summary {
             metric: Metric::default(),
             federation: String::new(),
             participants: Vec::new(),
+            features: Vec::new(),
             methods: Vec::new(),
-            seeds: Vec::new(),
+            sessions: Vec::new(),
+            constant: Vec::new(),
             unfinished: None,
             stops: Vec::new(),
         }
@@ -127,8 +133,8 @@ impl Summary {
 pub struct Unfinished {
     /// The method.
     pub method: String,
-    /// The seed.
-    pub seed: u64,
+    /// The session.
+    pub session: Session,
     /// The rounds that are saved.
     pub done: usize,
     /// All rounds.
@@ -138,8 +144,8 @@ pub struct Unfinished {
 /// A training or estimate that the guard has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
-    /// The seed.
-    pub seed: u64,
+    /// The session.
+    pub session: Session,
     /// The name of the method, or of the estimate.
     pub method: String,
     /// The round; 0 before the first.
@@ -157,6 +163,8 @@ pub struct Participant {
     pub source: String,
     /// The number of its samples.
     pub samples: usize,
+    /// Whether a class has so few of them that figures say little.
+    pub has_few_of_a_class: bool,
     /// Its competitors, by name.
     pub competitors: Vec<String>,
 }
@@ -180,23 +188,29 @@ pub struct Method {
     pub trainer: String,
     /// The estimator, where the policy needs benefits.
     pub estimator: Option<String>,
-    /// For each finished seed one cell for each participant.
-    pub cells: Vec<(u64, Vec<Cell>)>,
-    /// Gradients of each participant, estimate included, with the first seed.
+    /// The sessions that it has finished.
+    pub done: Vec<Session>,
+    /// The figures by each metric, the reported one first; intervals once all sessions are done.
+    pub scores: Vec<Scores>,
+    /// The final models, one for each participant; empty if there are none.
+    pub models: Vec<Model>,
+    /// What summaries of the final training reveal or leave out.
+    pub disclosures: Vec<Disclosure>,
+    /// Gradients of each participant, estimate included, in its first session.
     pub gradients: u64,
-    /// The quality of its plan, for each seed that was begun.
-    pub plans: Vec<(u64, PlanFigures)>,
-    /// The edges of the plan with the first seed.
+    /// The quality of its plan, for each session that was begun.
+    pub plans: Vec<(Session, PlanFigures)>,
+    /// The edges of the plan of its first session.
     pub edges: usize,
-    /// Useful edges that the plan with the first seed does not have.
+    /// Useful edges that this plan does not have.
     pub refused: Vec<Refused>,
-    /// What moved with the first seed.
+    /// What moved in its first session.
     pub moved: Moved,
     /// Information that flows outside the ledger.
     pub flows: Vec<Flow>,
-    /// Missing participants and refused messages, of all seeds.
+    /// Missing participants and refused messages, of all sessions.
     pub incidents: Vec<IncidentLine>,
-    /// The seconds that all seeds took together.
+    /// The seconds that all sessions took together.
     pub seconds: f64,
 }
 
@@ -240,13 +254,25 @@ pub struct PlanFigures {
     pub upper_bound: f64,
     /// How the plan was made, where there is more to know.
     pub note: Option<String>,
+    /// What the estimate predicts under both rules, where both are possible.
+    pub forecast: Option<Forecast>,
+}
+
+/// What a participant receives on average, by the estimate: the sum of the benefits of those that it learns
+/// from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Forecast {
+    /// By the plan of the run.
+    pub received: f64,
+    /// By the plan that the other rule allows.
+    pub by_other_rule: f64,
+    /// Whether benefits are numbers of rows.
+    pub are_rows: bool,
 }
 
 /// A participant's model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
-    /// The metric on the test data, where it is defined.
-    pub test: Option<f64>,
+pub struct Model {
     /// The participants whose data it carries.
     pub provenance: Vec<usize>,
     /// The participants that it learned from, itself included, with their weights.
@@ -260,8 +286,8 @@ pub struct Cell {
 /// Equal incidents of a participant in consecutive rounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncidentLine {
-    /// The seed.
-    pub seed: u64,
+    /// The session.
+    pub session: Session,
     /// The participant.
     pub participant: usize,
     /// What went wrong.

@@ -17,8 +17,8 @@ pub struct DataLine {
     pub left_out: usize,
     /// How many values are missing in the rows that are used.
     pub missing: usize,
-    /// How many samples are for training, validation and test.
-    pub split: [usize; 3],
+    /// How many samples train and choose the final model.
+    pub split: [usize; 2],
     /// What is known of the target: counts of classes, or mean and deviation.
     pub target: String,
     /// What looks like a mistake or will make figures uncertain.
@@ -51,8 +51,6 @@ pub enum DataWarning {
         class: String,
         /// How many there are.
         found: usize,
-        /// What for: training or test.
-        part: &'static str,
     },
 }
 
@@ -72,12 +70,12 @@ impl DataWarning {
             Self::Missing { column, missing, rows } => {
                 format!("the column `{}` is missing in {missing} of {rows} rows", shown(column))
             }
-            Self::FewSamples { class, found: 0, part } => {
-                format!("no sample of class {} for {part}", shown(class))
+            Self::FewSamples { class, found: 0 } => {
+                format!("no sample of class {}", shown(class))
             }
-            Self::FewSamples { class, found, part } => {
+            Self::FewSamples { class, found } => {
                 let found = plural(*found, "sample", "samples");
-                format!("only {found} of class {} for {part}", shown(class))
+                format!("only {found} of class {}, so figures say little", shown(class))
             }
         }
     }
@@ -93,11 +91,10 @@ pub fn data_text(lines: &[DataLine], features: usize) -> String {
         ">missing",
         ">training",
         ">validation",
-        ">test",
         "target",
     ]);
     for line in lines {
-        let [training, validation, test] = line.split.map(|count| count.to_string());
+        let [training, validation] = line.split.map(|count| count.to_string());
         table.row(vec![
             shown(&line.participant).into_owned(),
             shown(&line.source).into_owned(),
@@ -106,7 +103,6 @@ pub fn data_text(lines: &[DataLine], features: usize) -> String {
             line.missing.to_string(),
             training,
             validation,
-            test,
             line.target.clone(),
         ]);
     }

@@ -1,33 +1,39 @@
-//! The figures of a run: means, deviations over the seeds, gains over Local.
+//! The figures of a run, with gains over Local.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Cell, Direction, Method, Role, Spread, Summary};
+use fedcompetitors_record::{
+    Direction, Figure, Interval, Method, Participant, Role, Score, Scores, Session, Summary,
+};
 
-/// Within this a gain counts as about the same.
+/// Within this a gain counts as unclear where its interval is not known.
 pub const LITTLE: f64 = 0.005;
 
-/// The spread of some values; none if there are none.
-pub fn spread(values: &[f64]) -> Option<Spread> {
-    (!values.is_empty()).then(|| Spread::of(values))
-}
-
-/// A figure, with its deviation where there are several seeds.
-pub fn shown_spread(found: Option<Spread>, seeds: usize) -> String {
+/// A figure, with its interval where that is known.
+pub fn shown_figure(found: Figure) -> String {
     match found {
-        None => "–".into(),
-        Some(Spread { mean, .. }) if seeds < 2 => format!("{mean:.3}"),
-        Some(Spread { mean, deviation, .. }) => format!("{mean:.3} ± {deviation:.3}"),
+        Figure::Undefined => "–".into(),
+        Figure::Value(value) => format!("{value:.3}"),
+        Figure::Interval(Interval { value, low, high }) => {
+            format!("{value:.3} ({low:.3} to {high:.3})")
+        }
     }
 }
 
-/// A gain, with its deviation where there are several seeds.
-pub fn shown_gain(found: Option<Spread>, seeds: usize) -> String {
+/// A figure without its interval.
+pub fn shown_value(found: Figure) -> String {
+    found.value().map_or("–".into(), |value| format!("{value:.3}"))
+}
+
+/// A gain, with its interval where that is known.
+pub fn shown_gain(found: Figure) -> String {
     match found {
-        None => "–".into(),
-        Some(Spread { mean, .. }) if seeds < 2 => signed(mean),
-        Some(Spread { mean, deviation, .. }) => format!("{} ± {deviation:.3}", signed(mean)),
+        Figure::Undefined => "–".into(),
+        Figure::Value(value) => signed(value),
+        Figure::Interval(Interval { value, low, high }) => {
+            format!("{} ({} to {})", signed(value), signed(low), signed(high))
+        }
     }
 }
 
@@ -37,49 +43,74 @@ fn signed(gain: f64) -> String {
     format!("{gain:+.3}")
 }
 
+/// How a gain is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole interval is above 0.
+    Better,
+    /// The whole interval is below 0.
+    Worse,
+    /// The interval contains 0.
+    Unclear,
+}
+
+impl Verdict {
+    /// The verdict on a gain, if it is defined. Without an interval a gain within ±[`LITTLE`] counts as
+    /// unclear.
+    pub fn of(gain: Figure) -> Option<Self> {
+        let value = gain.value()?;
+        let ends = gain.interval().map(|found| (found.low, found.high));
+        let (low, high) = ends.unwrap_or((value - LITTLE, value + LITTLE));
+        Some(if low > 0.0 {
+            Self::Better
+        } else if high < 0.0 {
+            Self::Worse
+        } else {
+            Self::Unclear
+        })
+    }
+
+    /// A word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better off",
+            Self::Worse => "worse off",
+            Self::Unclear => "no clear difference",
+        }
+    }
+}
+
 /// The method that all are compared with, where the run includes it.
 pub fn local(summary: &Summary) -> Option<&Method> {
     summary.methods.iter().find(|method| method.is_local)
 }
 
-/// The number of finished seeds.
-pub fn seeds(summary: &Summary) -> usize {
-    summary.methods.iter().map(|method| method.cells.len()).max().unwrap_or(0)
+/// A method's figures by the reported metric.
+pub fn scores<'a>(summary: &Summary, method: &'a Method) -> Option<&'a Scores> {
+    method.scores.iter().find(|scores| scores.metric == summary.metric.name)
 }
 
-/// A participant's test figure with a method: mean and deviation over the seeds.
-pub fn figure(method: &Method, participant: usize) -> Option<Spread> {
-    let cells = method.cells.iter();
-    spread(&cells.filter_map(|(_, cells)| cells[participant].test).collect::<Vec<_>>())
+/// A participant's figure and gain with a method.
+pub fn score(summary: &Summary, method: &Method, participant: usize) -> Score {
+    scores(summary, method).map(|scores| scores.participants[participant]).unwrap_or_default()
 }
 
-/// The gain of a participant over Local with a method: mean and deviation over the seeds.
-pub fn gain(summary: &Summary, method: &Method, participant: usize) -> Option<Spread> {
-    let local = local(summary)?;
-    let sign = match summary.metric.direction {
-        Direction::Higher => 1.0,
-        Direction::Lower => -1.0,
-    };
-    let of = |cells: &[Cell]| cells[participant].test;
-    let gains = method.cells.iter().zip(&local.cells);
-    let gains = gains.filter_map(|((_, with), (_, alone))| Some(sign * (of(with)? - of(alone)?)));
-    spread(&gains.collect::<Vec<_>>())
-}
-
-/// The participants from which a participant has learned, itself included, with their weights:
-/// means over the seeds.
-pub fn weights(method: &Method, participant: usize) -> BTreeMap<usize, f32> {
-    let mut weights = BTreeMap::new();
-    for (_, cells) in &method.cells {
-        for &(who, part) in &cells[participant].parts {
-            *weights.entry(who).or_default() += part / method.cells.len() as f32;
-        }
+/// The gain of a participant over Local with a method; undefined for Local itself.
+pub fn gain(summary: &Summary, method: &Method, participant: usize) -> Figure {
+    match method.is_local {
+        true => Figure::Undefined,
+        false => score(summary, method, participant).gain,
     }
-    weights
 }
 
-/// The others from which a participant has learned with the federation's own method, the largest
-/// weight first.
+/// The participants from which a participant's model has learned, itself included, with their weights.
+pub fn weights(method: &Method, participant: usize) -> BTreeMap<usize, f32> {
+    let parts = method.models.get(participant).map(|model| &model.parts[..]).unwrap_or_default();
+    parts.iter().copied().collect()
+}
+
+/// The others from which a participant's model has learned with the federation's own method, the
+/// largest weight first.
 pub fn collaborators(summary: &Summary, participant: usize) -> Vec<(usize, f32)> {
     let weights = summary.own().map(|own| weights(own, participant)).unwrap_or_default();
     let mut others: Vec<_> = weights.into_iter().filter(|one| one.0 != participant).collect();
@@ -89,48 +120,119 @@ pub fn collaborators(summary: &Summary, participant: usize) -> Vec<(usize, f32)>
 
 /// Whether others' data was delivered to a participant, whether its model kept it or not.
 pub fn was_offered(summary: &Summary, participant: usize) -> bool {
-    let cells = summary.own().into_iter().flat_map(|own| &own.cells);
-    cells.flat_map(|(_, cells)| &cells[participant].provenance).any(|&who| who != participant)
+    let model = summary.own().and_then(|own| own.models.get(participant));
+    model.is_some_and(|model| model.provenance.iter().any(|&who| who != participant))
+}
+
+/// How figures are measured: on which rows.
+pub fn evaluation(summary: &Summary) -> Option<String> {
+    let parts = |session: &Session| match *session {
+        Session::Fold { repeat, fold } => Some((repeat, fold)),
+        Session::Final => None,
+    };
+    let repeats = summary.sessions.iter().filter_map(parts).map(|part| part.0).max()?;
+    let folds = summary.sessions.iter().filter_map(parts).map(|part| part.1).max()?;
+    Some(match (repeats, folds) {
+        (1, 1) => "rows that were held out".into(),
+        (_, 1) => format!("rows that were held out, {repeats} times"),
+        (1, _) => format!("{folds}-fold cross-validation"),
+        _ => format!("{repeats} repeats of {folds}-fold cross-validation"),
+    })
 }
 
 /// The meaning of the figures.
 pub fn legend(summary: &Summary) -> String {
-    let better = summary.metric.direction.name();
-    let seeds = match seeds(summary) {
-        0 | 1 => "",
-        _ => ", mean ± deviation over the seeds",
+    let (metric, better) = (&summary.metric.name, summary.metric.direction.name());
+    let on = match evaluation(summary) {
+        None => "each participant's own test data".into(),
+        Some(rows) => format!("each participant's own rows, {rows}"),
     };
-    format!(
-        "{} on each participant's own test data{seeds} ({better} is better);\neach participant keeps the model that is best on its own validation data.",
-        summary.metric.name
-    )
+    let has_intervals = summary.own().and_then(|own| scores(summary, own));
+    let intervals = match has_intervals.and_then(|scores| scores.mean.value.interval()) {
+        None => "",
+        Some(_) => ",\nwith 95 % intervals from drawing rows anew",
+    };
+    format!("{metric} on {on} ({better} is better){intervals}.")
 }
 
-/// One row for each method: its name, figure, gain, participants better and worse off,
-/// gradients, and what moved.
+/// One row for each method, and one for a constant prediction: its name, figure, gain, participants
+/// better and worse off, gradients, and what moved.
 pub fn comparison(summary: &Summary) -> Vec<Vec<String>> {
-    summary.methods.iter().map(|method| compared(summary, method)).collect()
+    let constant = summary.constant.iter().find(|scores| scores.metric == summary.metric.name);
+    let constant = constant.map(|scores| {
+        let (value, gain) = (shown_figure(scores.mean.value), shown_gain(scores.mean.gain));
+        let nothing = || "–".to_owned();
+        vec!["constant prediction".into(), value, gain, nothing(), nothing(), nothing(), nothing()]
+    });
+    let methods = summary.methods.iter().map(|method| compared(summary, method));
+    methods.chain(constant).collect()
+}
+
+/// One row for each further metric: its name, and the mean over the participants with each method.
+pub fn further(summary: &Summary) -> Vec<Vec<String>> {
+    let own = summary.own().into_iter().flat_map(|own| &own.scores);
+    let others = own.map(|scores| &scores.metric).filter(|metric| **metric != summary.metric.name);
+    let row = |metric: &String| {
+        let value = |method: &Method| {
+            let scores = method.scores.iter().find(|scores| scores.metric == *metric);
+            shown_value(scores.map(|scores| scores.mean.value).unwrap_or_default())
+        };
+        let methods = summary.methods.iter().map(value);
+        iter::once(metric.clone()).chain(methods).collect()
+    };
+    others.map(row).collect()
+}
+
+/// A sentence that names the method with the best mean of those that keep the run's rule.
+pub fn best_text(summary: &Summary) -> Option<String> {
+    let own = summary.own()?;
+    let mean = |method: &Method| Some(scores(summary, method)?.mean.value.value()?);
+    let sign = match summary.metric.direction {
+        Direction::Higher => 1.0,
+        Direction::Lower => -1.0,
+    };
+    let keeps = |method: &&Method| method.role != Role::Reference && method.rule == own.rule;
+    let kept: Vec<&Method> = summary.methods.iter().filter(keeps).collect();
+    let best = kept.iter().copied().filter(|method| mean(method).is_some());
+    let best = best.max_by(|a, b| {
+        let [a, b] = [a, b].map(|method| sign * mean(method).unwrap_or(f64::NAN));
+        // Of equal ones the first.
+        a.total_cmp(&b).then(std::cmp::Ordering::Greater)
+    })?;
+    if kept.len() < 2 {
+        return None;
+    }
+    let (found, metric) = (mean(best)?, &summary.metric.name);
+    let start =
+        format!("Best method that keeps the rule {}: {}, {metric} {found:.3}", own.rule, best.name);
+    Some(if best.name == own.name {
+        format!("{start}.")
+    } else {
+        let behind = mean(own).map_or(String::new(), |value| format!(", {value:.3}"));
+        format!("{start}. The method of this run is {}{behind}.", own.name)
+    })
 }
 
 fn compared(summary: &Summary, method: &Method) -> Vec<String> {
-    let mean_of_seed = |(_, cells): &(u64, Vec<Cell>)| {
-        let values: Vec<f64> = cells.iter().filter_map(|cell| cell.test).collect();
-        spread(&values).map(|found| found.mean)
+    let mean = scores(summary, method).map(|scores| scores.mean).unwrap_or_default();
+    let gains = (0..summary.participants.len()).map(|at| gain(summary, method, at));
+    let verdicts: Vec<Verdict> = gains.filter_map(Verdict::of).collect();
+    let count = |wanted| match verdicts.is_empty() {
+        true => "–".to_owned(),
+        false => verdicts.iter().filter(|verdict| **verdict == wanted).count().to_string(),
     };
-    let means: Vec<f64> = method.cells.iter().filter_map(mean_of_seed).collect();
-    let gains = (0..summary.participants.len()).filter_map(|at| gain(summary, method, at));
-    let gains: Vec<f64> = gains.map(|gain| gain.mean).collect();
-    let count = |wanted: fn(f64) -> bool| gains.iter().filter(|gain| wanted(**gain)).count();
+    let is_of_other_rule = summary.own().is_some_and(|own| own.rule != method.rule);
     let name = match method.role {
-        Role::Reference => format!("{} (reference)", method.name),
         Role::Own | Role::Baseline => method.name.clone(),
+        Role::Reference if is_of_other_rule => format!("{} (rule {})", method.name, method.rule),
+        Role::Reference => format!("{} (reference)", method.name),
     };
     vec![
         name,
-        shown_spread(spread(&means), seeds(summary)),
-        shown_gain(spread(&gains), 1),
-        count(|gain| gain > LITTLE).to_string(),
-        count(|gain| gain < -LITTLE).to_string(),
+        shown_figure(mean.value),
+        if method.is_local { "–".into() } else { shown_gain(mean.gain) },
+        count(Verdict::Better),
+        count(Verdict::Worse),
         method.gradients.to_string(),
         size(method.moved.bytes),
     ]
@@ -138,10 +240,10 @@ fn compared(summary: &Summary, method: &Method) -> Vec<String> {
 
 /// One row for each participant: its name, and its figure with each method.
 pub fn everybody(summary: &Summary) -> Vec<Vec<String>> {
-    let seeds = seeds(summary);
-    let row = |(at, one): (usize, &fedcompetitors_record::Participant)| {
+    let row = |(at, one): (usize, &Participant)| {
         let mut row = vec![shown(&one.name).into_owned()];
-        row.extend(summary.methods.iter().map(|method| shown_spread(figure(method, at), seeds)));
+        let value = |method| shown_value(score(summary, method, at).value);
+        row.extend(summary.methods.iter().map(value));
         row
     };
     summary.participants.iter().enumerate().map(row).collect()

@@ -7,11 +7,11 @@ use fedcompetitors_record::{Method, Role, Summary};
 
 use crate::{
     figures::{
-        LITTLE, collaborators, comparison, everybody, figure, gain, legend, local, seeds,
-        shown_gain, shown_spread, was_offered,
+        best_text, collaborators, comparison, everybody, further, gain, legend, local, score,
+        shown_gain, shown_value, was_offered,
     },
     plural,
-    status::{flow_lines, incident_lines, plan_lines},
+    status::{disclosure_lines, flow_lines, incident_lines, plan_lines},
     table::{Table, wrap},
 };
 
@@ -31,12 +31,13 @@ pub fn run_text(summary: &Summary) -> String {
         Table::new(&["method", &metric, ">gain", ">better", ">worse", ">gradients", ">moved"]);
     comparison(summary).into_iter().for_each(|row| table.row(row));
     text.push_str(&table.render());
-    if summary.methods.iter().any(|method| method.role == Role::Reference) {
-        text.push_str("A reference breaks the rule and is shown only for comparison.\n");
-    }
+    notes(summary).iter().for_each(|note| {
+        let _ = writeln!(text, "{note}");
+    });
     for (title, lines) in [
         ("Plans", plan_lines(summary)),
         ("Flows", flow_lines(summary)),
+        ("Summaries", disclosure_lines(summary)),
         ("Incidents", incident_lines(summary)),
     ] {
         if !lines.is_empty() {
@@ -50,9 +51,8 @@ pub fn run_text(summary: &Summary) -> String {
     if refused > 0 {
         let _ = writeln!(
             text,
-            "\n{} refused because of competition{}; the report says why.",
+            "\n{} refused because of competition; the report says why.",
             plural(refused, "useful edge was", "useful edges were"),
-            if seeds(summary) > 1 { " (first seed)" } else { "" }
         );
     }
     text
@@ -74,8 +74,17 @@ pub fn run_markdown(summary: &Summary) -> String {
     table(&mut text, &headings, &comparison(summary));
     let _ = writeln!(
         text,
-        "Better and worse off: participants whose mean gain is beyond ±{LITTLE}. Gradients: for each participant, estimates included. A reference breaks the rule and is shown only for comparison.\n"
+        "Better and worse off: participants whose whole interval of the gain is above or below 0. Gradients: for each participant, estimates included.\n"
     );
+    notes(summary).iter().for_each(|note| {
+        let _ = writeln!(text, "{note}\n");
+    });
+    let further = further(summary);
+    if !further.is_empty() {
+        let mut headings = vec!["mean over the participants"];
+        headings.extend(summary.methods.iter().map(|method| method.name.as_str()));
+        table(&mut text, &headings, &further);
+    }
     text.push_str("## Every participant with every method\n\n");
     let mut headings = vec!["participant"];
     headings.extend(summary.methods.iter().map(|method| method.name.as_str()));
@@ -89,6 +98,7 @@ pub fn run_markdown(summary: &Summary) -> String {
     for (title, lines) in [
         ("Quality of the plans", plan_lines(summary)),
         ("Flows outside the ledger", flow_lines(summary)),
+        ("What summaries reveal", disclosure_lines(summary)),
         ("What was refused, and why", refused.map(|one| format!("{}.", one.reason)).collect()),
         ("Incidents", incident_lines(summary)),
     ] {
@@ -105,13 +115,38 @@ pub fn run_markdown(summary: &Summary) -> String {
 fn title(summary: &Summary) -> String {
     let pairs: usize = summary.participants.iter().map(|one| one.competitors.len()).sum();
     format!(
-        "{}: {}, {}, {}; {}.",
+        "{}: {}, {}; {}.",
         shown(&summary.name),
         plural(summary.participants.len(), "participant", "participants"),
         plural(pairs / 2, "competing pair", "competing pairs"),
-        plural(seeds(summary), "seed", "seeds"),
         summary.status,
     )
+}
+
+/// What to know in reading the comparison.
+pub(crate) fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes: Vec<String> = best_text(summary).into_iter().collect();
+    let rule = summary.own().map(|own| own.rule);
+    let references = summary.methods.iter().filter(|method| method.role == Role::Reference);
+    let (of_rule, others): (Vec<&Method>, Vec<&Method>) =
+        references.partition(|method| Some(method.rule) == rule);
+    if !of_rule.is_empty() {
+        notes.push("A reference breaks the rule and is shown only for comparison.".into());
+    }
+    if !others.is_empty() {
+        notes.push("A method of the other rule gives another guarantee; docs/how-it-works.md compares them.".into());
+    }
+    let few: Vec<_> = summary
+        .participants
+        .iter()
+        .filter(|one| one.has_few_of_a_class)
+        .map(|one| shown(&one.name))
+        .collect();
+    if !few.is_empty() {
+        let who = few.join(", ");
+        notes.push(format!("Fewer than 10 rows of a class, so figures say little: {who}."));
+    }
+    notes
 }
 
 fn own_name(summary: &Summary) -> &str {
@@ -138,16 +173,17 @@ fn participants_table(summary: &Summary) -> String {
 
 /// A participant's name, samples, collaborators, figures alone and with others, and gain.
 fn row(summary: &Summary, at: usize, learned_from: String) -> Vec<String> {
-    let (one, seeds, own) = (&summary.participants[at], seeds(summary), summary.own());
-    let shown_figure =
-        |method: Option<&Method>| shown_spread(method.and_then(|method| figure(method, at)), seeds);
+    let (one, own) = (&summary.participants[at], summary.own());
+    let figure = |method: Option<&Method>| {
+        method.map_or("–".into(), |method| shown_value(score(summary, method, at).value))
+    };
     vec![
         shown(&one.name).into_owned(),
         one.samples.to_string(),
         learned_from,
-        shown_figure(local(summary)),
-        shown_figure(own),
-        shown_gain(own.and_then(|own| gain(summary, own, at)), seeds),
+        figure(local(summary)),
+        figure(own),
+        own.map_or("–".into(), |own| shown_gain(gain(summary, own, at))),
     ]
 }
 

@@ -2,10 +2,11 @@
 
 use fedcompetitors_graphs::shown;
 use fedcompetitors_record::{
-    IncidentKind, IncidentLine, Method, Role, Status, Stop, Summary, Unfinished,
+    Disclosure, Forecast, IncidentKind, IncidentLine, Method, Role, Rule, Session, Status, Stop,
+    Summary, Unfinished,
 };
 
-use crate::{plan::unproven_text, plural};
+use crate::{number, plan::unproven_text, plural};
 
 /// The status of a run in words: one that is not at its end and that no process works on is
 /// interrupted.
@@ -15,7 +16,7 @@ pub fn status_name(status: Status, is_at_work: bool) -> &'static str {
 
 /// The state of a run, line by line. `folder` is the run directory as a word for a command line.
 pub fn status_text(summary: &Summary, is_at_work: bool, folder: &str) -> String {
-    let done: usize = summary.methods.iter().map(|method| method.cells.len()).sum();
+    let done: usize = summary.methods.iter().map(|method| method.done.len()).sum();
     let seconds: f64 = summary.methods.iter().map(|method| method.seconds).sum();
     let mut lines = vec![format!(
         "{}: {}; {} done, {seconds:.1} seconds so far.",
@@ -23,16 +24,16 @@ pub fn status_text(summary: &Summary, is_at_work: bool, folder: &str) -> String 
         status_name(summary.status, is_at_work),
         plural(done, "training", "trainings"),
     )];
-    if let Some(Unfinished { method, seed, done, rounds }) = &summary.unfinished {
+    if let Some(Unfinished { method, session, done, rounds }) = &summary.unfinished {
         lines.push(format!(
-            "In progress: {method}, seed {seed}: {done} of {rounds} rounds are saved."
+            "In progress: {method}, {session}: {done} of {rounds} rounds are saved."
         ));
     }
     if summary.status == Status::Running && !is_at_work {
         lines.push(format!("Resume with: fedcompetitors run FILE --out {folder} --resume"));
     }
-    lines.extend(summary.stops.iter().map(|Stop { seed, method, message, .. }| {
-        format!("Stopped: {method}, seed {seed}: {}.", shown(message))
+    lines.extend(summary.stops.iter().map(|Stop { session, method, message, .. }| {
+        format!("Stopped: {method}, {session}: {}.", shown(message))
     }));
     lines.extend(plan_lines(summary));
     lines.extend(incident_lines(summary));
@@ -43,17 +44,54 @@ pub fn status_text(summary: &Summary, is_at_work: bool, folder: &str) -> String 
 /// serve.
 pub(crate) fn plan_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
-    for method in summary.methods.iter().filter(|method| method.searches) {
-        for (seed, plan) in &method.plans {
+    let own_name = summary.own().map(|own| &own.name);
+    for method in
+        summary.methods.iter().filter(|method| method.searches || own_name == Some(&method.name))
+    {
+        let forecasts = method.plans.iter().filter_map(|(_, plan)| plan.forecast);
+        lines.extend(
+            forecasts.map(|found| format!("{}: {}.", method.name, forecast(method, found))),
+        );
+        let mut texts: Vec<(Session, usize, String)> = Vec::new();
+        for (session, plan) in &method.plans {
             let quality = match &plan.note {
                 // The plan served another aim than welfare, so the bound says nothing about it.
-                Some(note) => Some(shown(note).into_owned()),
+                Some(note) if *session == Session::Final => Some(shown(note).into_owned()),
+                Some(_) => None,
                 None => unproven_text(plan.welfare, plan.upper_bound),
             };
-            lines.extend(quality.map(|text| format!("{}, seed {seed}: {text}.", method.name)));
+            match quality.map(|text| (texts.iter().position(|one| one.2 == text), text)) {
+                Some((Some(at), _)) => texts[at].1 += 1,
+                Some((None, text)) => texts.push((*session, 1, text)),
+                None => {}
+            }
         }
+        lines.extend(texts.into_iter().map(|(session, count, text)| match count {
+            1 => format!("{}, {session}: {text}.", method.name),
+            _ => format!("{}, {session} and {} more: {text}.", method.name, count - 1),
+        }));
     }
     lines
+}
+
+/// What the estimate predicts under both rules.
+fn forecast(method: &Method, found: Forecast) -> String {
+    let other = match method.rule {
+        Rule::Paths => Rule::Messages,
+        Rule::Messages => Rule::Paths,
+    };
+    let Forecast { received, by_other_rule, are_rows } = found;
+    if are_rows {
+        format!(
+            "by the estimate, others' data is worth {received:.0} rows to a participant on average; under the rule {other} it would be worth {by_other_rule:.0}"
+        )
+    } else {
+        format!(
+            "by the estimate, a participant receives a benefit of {} on average; under the rule {other} it would receive {}",
+            number(received),
+            number(by_other_rule)
+        )
+    }
 }
 
 /// Information that joins competitors outside the ledger. References have none: the tables mark
@@ -81,6 +119,37 @@ pub(crate) fn flow_text<'a>(
     format!("{method}: {statement}; this connects competitors: {}.", pairs.join(", "))
 }
 
+/// What summaries of the federation's own method reveal or leave out.
+pub(crate) fn disclosure_lines(summary: &Summary) -> Vec<String> {
+    let name = |who: usize| shown(summary.name_of(who));
+    let disclosures = summary.own().into_iter().flat_map(|own| &own.disclosures);
+    let text = |disclosure: &Disclosure| match disclosure {
+        Disclosure::LeftOut { participant, features } => {
+            let names: Vec<_> = features
+                .iter()
+                .map(|&at| summary.features.get(at).map_or(at.to_string().into(), |one| shown(one)))
+                .collect();
+            format!(
+                "The summary of {} leaves out {} in which too few rows differ: {}.",
+                name(*participant),
+                plural(names.len(), "feature", "features"),
+                names.join(", ")
+            )
+        }
+        Disclosure::Withheld { participant, source } => format!(
+            "{} receives nothing: its only source is {}, whose summary would show few rows too closely. `single-source = true` in `[training.evidence]` allows it.",
+            name(*participant),
+            name(*source)
+        ),
+        Disclosure::SingleSource { participant, source } => format!(
+            "{} receives the summary of {} alone, as the federation file allows.",
+            name(*participant),
+            name(*source)
+        ),
+    };
+    disclosures.map(text).collect()
+}
+
 /// Missing participants and refused messages of all methods.
 pub(crate) fn incident_lines(summary: &Summary) -> Vec<String> {
     let methods = summary.methods.iter();
@@ -97,7 +166,7 @@ fn incident(summary: &Summary, method: &Method, line: &IncidentLine) -> String {
         format!("in rounds {} to {}", line.first, line.last)
     };
     let what = incident_kind(line.kind);
-    format!("{name} {what} {rounds} ({}, seed {}).", method.name, line.seed)
+    format!("{name} {what} {rounds} ({}, {}).", method.name, line.session)
 }
 
 /// What a participant did in an incident of a kind.

@@ -31,19 +31,20 @@ pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit
         reports: competing.all_reports().collect(),
     });
     let mut auditor = Auditor::new(&origin, declared.as_ref());
-    let estimates: Vec<(i64, u64, String, u64)> =
-        store.rows("SELECT id, seed, estimator, known FROM estimates ORDER BY id", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })?;
-    for (id, seed, estimator, known) in estimates {
-        let title = format!("{}, seed {seed}", estimate_title(&estimator));
+    let estimates: Vec<(i64, String, String, u64)> = store.rows(
+        "SELECT id, session, estimator, known FROM estimates ORDER BY id",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+    )?;
+    for (id, session, estimator, known) in estimates {
+        let title = format!("{}, {session}", estimate_title(&estimator));
         let ledger = ledger(&store, ["estimate_ledger", "estimate", "estimates"], id)?;
         auditor.estimate(&EstimateHistory { title, known, ledger });
     }
     for training in store.trainings()? {
         let id = training.id;
         auditor.training(&TrainingHistory {
-            title: format!("{}, seed {}", training.method, training.seed),
+            title: format!("{}, {}", training.method, training.session),
             method: training.method,
             role: training.role,
             rule: training.rule,

@@ -15,13 +15,13 @@ use std::{
 
 use fedcompetitors_files::parse_plan;
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Refusal, bits, refusals};
-use fedcompetitors_record::{Metric, PlanFigures, Role, Status, Stop};
+use fedcompetitors_record::{Metric, PlanFigures, Role, Session, Status, Stop};
 
 use super::{
     ModelFile, RunError, Store, competing_hash,
     models::write_model,
     program,
-    store::{Checkpoint, Figure, Happened, NewPlan, NewTraining, StoredModel},
+    store::{Checkpoint, Figure, Happened, NewPlan, NewTraining, StoredModel, StoredSource},
     summary,
 };
 use aside::Aside;
@@ -132,7 +132,12 @@ impl Coordinator {
         }
         let sources: Vec<_> = sources
             .iter()
-            .map(|(source, samples)| (source.clone(), String::new(), *samples))
+            .map(|(source, samples)| StoredSource {
+                name: source.clone(),
+                hash: String::new(),
+                samples: *samples,
+                few: false,
+            })
             .collect();
         store.begin(
             &[
@@ -189,14 +194,14 @@ impl Coordinator {
         }
         let competing = store.who_competes()?;
         let is_complete = summary::status(&store)? != Status::Running;
-        let benefit = store.last_estimate(competing.participants(), about.seed)?;
+        let benefit = store.last_estimate(competing.participants(), Session::Final)?;
         let mut stand = Stand {
             is_complete,
             benefit: benefit.map(|estimate| estimate.benefit),
             ..Stand::default()
         };
         let mut all = Self::new(store, folder, about, competing);
-        let training = all.store.training(all.about.seed, &all.method())?;
+        let training = all.store.training(Session::Final, &all.method())?;
         if training.as_ref().is_some_and(|training| training.gradients.is_some()) {
             if !is_complete {
                 // It was killed on its last step: all is done but to say so.
@@ -264,13 +269,13 @@ impl Coordinator {
 
     /// The guard has stopped it: the record says so.
     fn stopped(&mut self, error: FederateError) -> Result<RunError, RunError> {
-        let (seed, round, message) = (self.about.seed, self.round, error.to_string());
+        let (session, round, message) = (Session::Final, self.round, error.to_string());
         let happened = std::mem::take(&mut self.happened);
         if self.training.is_some() && self.aside.is_none() {
-            self.store.stop(&Stop { seed, method: self.method(), round, message }, &happened)?;
+            self.store.stop(&Stop { session, method: self.method(), round, message }, &happened)?;
         } else {
             let label = self.aside.as_ref().map_or(MIXTURE.name(), |aside| &aside.label);
-            self.store.stop_estimate(seed, label, (round, &message), &happened.transfers)?;
+            self.store.stop_estimate(session, label, (round, &message), &happened.transfers)?;
         }
         Ok(error.into())
     }
@@ -350,7 +355,7 @@ impl Coordinator {
         }
         let refused = refusals(&self.competing, benefit, &stated.usage, None);
         let new = NewTraining {
-            seed: self.about.seed,
+            session: Session::Final,
             method: self.method(),
             role: Role::Own,
             rule: stated.rule,
@@ -363,6 +368,7 @@ impl Coordinator {
                 welfare: stated.welfare,
                 upper_bound: stated.upper_bound,
                 note: None,
+                forecast: None,
             }),
             usage: stated.usage.edges().collect(),
             refusals: refused
@@ -504,7 +510,7 @@ impl Coordinator {
             };
             let file = write_model(&self.folder, participant, &about, tensors, parameters)?;
             let (file, parts) = (Some(file), parts.clone());
-            stored.push(StoredModel { file, hash, provenance, parts });
+            stored.push(StoredModel { file, hash, provenance, parts, predictions: None });
         }
         let happened = std::mem::take(&mut self.happened);
         let seconds = self.since.elapsed().as_secs_f64();

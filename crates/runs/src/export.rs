@@ -9,11 +9,11 @@ use std::{
 use fedcompetitors_files::{atomically, make_folder};
 use rusqlite::types::Value;
 
-use super::{RunError, Store};
+use super::{RunError, Store, store::StoredPrediction};
 
 /// The table of all figures in long form: one line a figure.
 const METRICS: &str = "
-    SELECT (SELECT value FROM run WHERE key = 'name') AS run, method, seed,
+    SELECT (SELECT value FROM run WHERE key = 'name') AS run, method, session,
            participants.name AS participant, round, split, metric, value
     FROM metrics JOIN trainings ON trainings.id = training
     JOIN participants ON participants.id = participant
@@ -28,10 +28,10 @@ const COMPETING: &str = "
     ORDER BY a.id, b.id";
 
 /// Every table that is exported, with its query.
-const TABLES: [(&str, &str); 14] = [
+const TABLES: [(&str, &str); 16] = [
     (
         "participants.csv",
-        "SELECT name AS participant, source, source_hash, samples FROM participants ORDER BY id",
+        "SELECT name AS participant, source, source_hash, samples, few FROM participants ORDER BY id",
     ),
     (
         "competing.csv",
@@ -41,25 +41,33 @@ const TABLES: [(&str, &str); 14] = [
     ),
     (
         "splits.csv",
-        "SELECT seed, name AS participant, training, validation, test, hash FROM splits
-         JOIN participants ON participants.id = participant ORDER BY seed, participant",
+        "SELECT session, name AS participant, training, validation, test, hash FROM splits
+         JOIN participants ON participants.id = participant ORDER BY session, participant",
+    ),
+    (
+        // As `assignments` in `[evaluation]` reads it.
+        "assignments.csv",
+        "SELECT name AS participant, CAST(substr(session, 8) AS INTEGER) AS repeat, value AS row,
+                CAST(substr(session, instr(session, 'fold ') + 5) AS INTEGER) AS fold
+         FROM splits JOIN participants ON participants.id = participant, json_each(tested)
+         WHERE session <> 'final' ORDER BY repeat, participant, row",
     ),
     (
         "benefits.csv",
-        "SELECT seed, estimator, helper.name AS \"from\", helped.name AS \"to\", benefit FROM benefits
+        "SELECT session, estimator, helper.name AS \"from\", helped.name AS \"to\", benefit FROM benefits
          JOIN participants AS helper ON helper.id = benefits.helper
          JOIN participants AS helped ON helped.id = benefits.helped
-         ORDER BY seed, estimator, helped.id, helper.id",
+         ORDER BY session, estimator, helped.id, helper.id",
     ),
     (
         "trainings.csv",
-        "SELECT seed, method, policy, rule, trainer, estimator, rounds, gradients, welfare, upper_bound,
+        "SELECT session, method, policy, rule, trainer, estimator, rounds, gradients, welfare, upper_bound,
                 note, certificate
          FROM trainings ORDER BY id",
     ),
     (
         "usage.csv",
-        "SELECT seed, method, helper.name AS \"from\", helped.name AS \"to\" FROM usage
+        "SELECT session, method, helper.name AS \"from\", helped.name AS \"to\" FROM usage
          JOIN trainings ON trainings.id = training
          JOIN participants AS helper ON helper.id = usage.helper
          JOIN participants AS helped ON helped.id = usage.helped
@@ -67,12 +75,12 @@ const TABLES: [(&str, &str); 14] = [
     ),
     (
         "plans.csv",
-        "SELECT seed, method, round, why, plan, plans.certificate FROM plans
+        "SELECT session, method, round, why, plan, plans.certificate FROM plans
          JOIN trainings ON trainings.id = training ORDER BY training, plans.id",
     ),
     (
         "refusals.csv",
-        "SELECT seed, method, helper.name AS \"from\", helped.name AS \"to\", reason FROM refusals
+        "SELECT session, method, helper.name AS \"from\", helped.name AS \"to\", reason FROM refusals
          JOIN trainings ON trainings.id = training
          JOIN participants AS helper ON helper.id = refusals.helper
          JOIN participants AS helped ON helped.id = refusals.helped
@@ -80,19 +88,25 @@ const TABLES: [(&str, &str); 14] = [
     ),
     (
         "flows.csv",
-        "SELECT seed, method, source, statement, pairs FROM flows
+        "SELECT session, method, source, statement, pairs FROM flows
          JOIN trainings ON trainings.id = training ORDER BY training, source",
     ),
     ("metrics.csv", METRICS),
     (
+        "figures.csv",
+        "SELECT method, metric, ifnull(name, '') AS participant, value, low, high, gain, gain_low,
+                gain_high
+         FROM figures LEFT JOIN participants ON participants.id = participant ORDER BY figures.id",
+    ),
+    (
         "ledger.csv",
         // Estimates first, as they come before the trainings that need them.
-        "SELECT seed, method, entry, round, ifnull(sender.name, '') AS sender,
+        "SELECT session, method, entry, round, ifnull(sender.name, '') AS sender,
                 ifnull(receiver.name, '') AS receiver, content, made_of, provenance, bytes, moved.hash
-         FROM (SELECT 0 AS stage, estimates.id, seed, estimator || ' estimate' AS method,
+         FROM (SELECT 0 AS stage, estimates.id, session, estimator || ' estimate' AS method,
                       estimate_ledger.* FROM estimate_ledger JOIN estimates ON estimates.id = estimate
                UNION ALL
-               SELECT 1, trainings.id, seed, method, ledger.*
+               SELECT 1, trainings.id, session, method, ledger.*
                FROM ledger JOIN trainings ON trainings.id = training) AS moved
          LEFT JOIN participants AS sender ON sender.id = moved.sender
          LEFT JOIN participants AS receiver ON receiver.id = moved.receiver
@@ -100,14 +114,14 @@ const TABLES: [(&str, &str); 14] = [
     ),
     (
         "incidents.csv",
-        "SELECT seed, method, round, name AS participant, kind FROM incidents
+        "SELECT session, method, round, name AS participant, kind FROM incidents
          JOIN trainings ON trainings.id = training
          JOIN participants ON participants.id = participant ORDER BY incidents.id",
     ),
-    ("stops.csv", "SELECT seed, method, round, message FROM stops ORDER BY seed, method"),
+    ("stops.csv", "SELECT session, method, round, message FROM stops ORDER BY session, method"),
     (
         "models.csv",
-        "SELECT seed, method, name AS participant, file, models.hash, provenance, parts FROM models
+        "SELECT session, method, name AS participant, file, models.hash, provenance, parts FROM models
          JOIN trainings ON trainings.id = training
          JOIN participants ON participants.id = participant ORDER BY training, participant",
     ),
@@ -138,6 +152,11 @@ pub fn export(folder: &Path, into: &Path) -> Result<(), RunError> {
         write(&store, query, &mut table)?.map_err(|error| RunError::unwritable(&path, error))?;
         atomically(&path, |writer| writer.write_all(&table))?;
     }
+    let predictions = into.join("predictions.csv");
+    let mut table = Vec::new();
+    write_predictions(&store, &mut table)?
+        .map_err(|error| RunError::unwritable(&predictions, error))?;
+    atomically(&predictions, |writer| writer.write_all(&table))?;
     write_proof(&store, &into.join("proof"))?;
     let federation = store.said("federation")?.unwrap_or_default();
     atomically(&into.join("federation.toml"), |writer| writer.write_all(federation.as_bytes()))?;
@@ -165,8 +184,8 @@ pub fn proof(folder: &Path) -> Result<Option<Proof>, RunError> {
     proof_of(&store)
 }
 
-/// Who competes, the plan of the first training (the federation's own method with its first
-/// seed, whose models have files) and its certificate.
+/// Who competes, the plan of the first training (the federation's own method in its final session)
+/// and its certificate.
 fn proof_of(store: &Store) -> Result<Option<Proof>, RunError> {
     let trainings: Vec<(i64, Proven)> = store.rows(
         "SELECT id, policy, rule, welfare, upper_bound, certificate FROM trainings
@@ -226,7 +245,7 @@ impl Proven {
              JOIN trainings ON trainings.id = training
              JOIN participants AS helper ON helper.id = usage.helper
              JOIN participants AS helped ON helped.id = usage.helped
-             LEFT JOIN benefits ON benefits.seed = trainings.seed
+             LEFT JOIN benefits ON benefits.session = trainings.session
               AND benefits.estimator = trainings.estimator
               AND benefits.helper = usage.helper AND benefits.helped = usage.helped
              WHERE training = ? ORDER BY usage.helped, usage.helper",
@@ -258,6 +277,31 @@ fn write(store: &Store, query: &str, writer: &mut dyn Write) -> Result<io::Resul
     let mut records = || -> csv::Result<()> {
         table.write_record(&names)?;
         rows.iter().try_for_each(|row| table.write_record(row))
+    };
+    Ok(records().map_err(io::Error::from).and_then(|()| table.flush()))
+}
+
+/// Writes what each model predicts for the rows of its test: its outputs, which for two classes are the
+/// logarithm of the odds of the second.
+fn write_predictions(store: &Store, writer: &mut dyn Write) -> Result<io::Result<()>, RunError> {
+    let participants: Vec<String> =
+        store.rows("SELECT name FROM participants ORDER BY id", [], |row| row.get(0))?;
+    let predictions = store.predictions()?;
+    let mut table = csv::Writer::from_writer(writer);
+    let mut records = || -> csv::Result<()> {
+        table.write_record(["method", "session", "participant", "row", "place", "output"])?;
+        for StoredPrediction { method, session, participant, rows, outputs } in &predictions {
+            let session = session.to_string();
+            let places = outputs.len() / rows.len().max(1);
+            for (row, outputs) in rows.iter().zip(outputs.chunks(places.max(1))) {
+                for (place, output) in outputs.iter().enumerate() {
+                    let (row, place) = (row.to_string(), place.to_string());
+                    let (name, output) = (&participants[*participant], output.to_string());
+                    table.write_record([method, &session, name, &row, &place, &output])?;
+                }
+            }
+        }
+        Ok(())
     };
     Ok(records().map_err(io::Error::from).and_then(|()| table.flush()))
 }

@@ -1,8 +1,8 @@
 //! A run: from a federation file to a model for each participant, stage by stage, every stage
 //! stored.
 //!
-//! For each seed and each method: who would help whom, who may learn from whom, the proof, the
-//! training, the models and their figures. All of it goes through the store of a run directory,
+//! For each session and each method: who would help whom, who may learn from whom, the proof, the
+//! training, the models, and in the end the figures of all sessions together. All of it goes through the store of a run directory,
 //! so a run that was killed resumes where it was and ends with the same bytes.
 
 #![forbid(unsafe_code)]
@@ -11,10 +11,12 @@ mod audit;
 mod coordinator;
 mod error;
 mod export;
+mod figures;
 mod methods;
 mod models;
 mod prepare;
 mod record;
+mod splits;
 mod stamp;
 mod store;
 mod summary;
@@ -24,12 +26,12 @@ use std::{path::Path, time::Duration};
 
 use fedcompetitors_federate::{exchange::hex, faults::Faults, saved};
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Refusal};
-use fedcompetitors_learn::Part;
-use fedcompetitors_record::Status;
+use fedcompetitors_learn::{Part, evaluation::has_few_of_a_class};
+use fedcompetitors_record::{Session, Status};
 use sha2::{Digest, Sha256};
 
-use store::Store;
-use training::Session;
+use store::{Store, StoredSource, StoredSplit};
+use training::Trainings;
 
 pub use audit::audit;
 pub use coordinator::{About, Coordinator, Final, Stand, Told};
@@ -104,22 +106,26 @@ pub fn run(prepared: &Prepared, options: &Options<'_>) -> Result<(), RunError> {
     store.go_on()?;
     let settings = prepared.settings();
     let methods = settings.methods();
-    let seeds: Vec<u64> = (settings.seed..).take(settings.repeats as usize).collect();
-    let all = methods.len() * seeds.len();
+    let sessions = prepared.sessions();
+    let all = 1 + methods.len() * (sessions.len() - 1);
     let mut done = 0;
-    for &seed in &seeds {
-        let learners = prepared.learners(seed)?;
-        let splits: Vec<_> = learners.iter().map(split_line).collect();
-        store.add_splits(seed, &splits)?;
-        for &method in &methods {
+    for &session in &sessions {
+        let learners = prepared.learners(session)?;
+        let splits = prepared.sources().iter().zip(&learners);
+        let splits: Vec<_> = splits.map(|(source, one)| split_line(source, one)).collect();
+        store.add_splits(session, &splits)?;
+        // Whoever only compares needs no final models.
+        let methods = if session == Session::Final { &methods[..1] } else { &methods[..] };
+        for &method in methods {
             let name = method.name();
             let tell = |rounds: (usize, usize), step: Step<'_>| {
                 (options.progress)(&Progress { trainings: (done, all), rounds, step });
             };
-            let session = Session { prepared, learners: &learners, seed, options, tell: &tell };
-            session.train(&mut store, method).map_err(|error| match error {
+            let trainings =
+                Trainings { prepared, learners: &learners, session, options, tell: &tell };
+            trainings.train(&mut store, method).map_err(|error| match error {
                 RunError::Learning { error, .. } => {
-                    let training = Some(format!("{name}, seed {seed}"));
+                    let training = Some(format!("{name}, {session}"));
                     RunError::Learning { training, error }
                 }
                 error => error,
@@ -127,6 +133,7 @@ pub fn run(prepared: &Prepared, options: &Options<'_>) -> Result<(), RunError> {
             done += 1;
         }
     }
+    store.add_figures(&figures::all(prepared, &store)?)?;
     let incidents = store.rows("SELECT count(*) FROM incidents", [], |row| row.get::<_, u64>(0))?;
     let is_clean = incidents.first() == Some(&0);
     store.finish(if is_clean { Status::Complete } else { Status::WithIncidents })
@@ -145,7 +152,12 @@ fn begin_or_check(
     let sources: Vec<_> = prepared
         .sources()
         .iter()
-        .map(|source| (source.name.clone(), source.hash.clone(), source.samples_count()))
+        .map(|source| StoredSource {
+            name: source.name.clone(),
+            hash: source.hash.clone(),
+            samples: source.samples_count(),
+            few: has_few_of_a_class(source.targets()),
+        })
         .collect();
     let folder = options.folder.to_owned();
     if store.said("federation")?.is_some() {
@@ -166,8 +178,8 @@ fn begin_or_check(
             store.rows("SELECT name, source_hash FROM participants ORDER BY id", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
-        for ((name, hash), (_, now, _)) in stored.iter().zip(&sources) {
-            if hash != now {
+        for ((name, hash), now) in stored.iter().zip(&sources) {
+            if *hash != now.hash {
                 let what = format!("other data of participant \"{name}\"");
                 return Err(RunError::Differs { folder, what });
             }
@@ -183,6 +195,7 @@ fn begin_or_check(
             ("competing", &competing_hash(prepared.competing())),
             ("metric", prepared.metric().title()),
             ("direction", prepared.direction().name()),
+            ("features", &store::json(&prepared.features())),
             ("program", &program()),
             ("status", Status::Running.name()),
         ],
@@ -214,14 +227,15 @@ fn benefit_hash(benefit: &BenefitGraph) -> String {
 }
 
 /// How many samples of a participant are for what, and the hash of which.
-fn split_line(learning: &Learning) -> (usize, usize, usize, String) {
+fn split_line(source: &Source, learning: &Learning) -> StoredSplit {
     let mut hasher = Sha256::new();
     for part in Part::ALL {
         let rows = learning.split.rows(part);
         hasher.update((rows.len() as u64).to_le_bytes());
         rows.iter().for_each(|row| hasher.update(row.to_le_bytes()));
     }
-    let count = |part| learning.split.rows(part).len();
-    let hash = hex(&hasher.finalize());
-    (count(Part::Training), count(Part::Validation), count(Part::Test), hash)
+    let counts = Part::ALL.map(|part| learning.split.rows(part).len());
+    let number = |row: &u32| source.number_of(*row);
+    let tested = learning.split.test.iter().map(number).collect();
+    StoredSplit { counts, hash: hex(&hasher.finalize()), tested }
 }

@@ -1,11 +1,13 @@
 //! What a method of a federation file needs and lets flow.
 
-use fedcompetitors_federate::train::Effort;
+use fedcompetitors_federate::train::{Effort, TrainerKind};
 use fedcompetitors_files::federation::{Method, OptimizerName, Scaling, Settings};
 use fedcompetitors_graphs::{BenefitGraph, Choice, CompetingGraph, Rule, UsageGraph};
 use fedcompetitors_learn::OptimizerSettings;
-use fedcompetitors_record::{Flow, FlowSource};
-use fedcompetitors_select::{Effort as Search, Plan, Policy, SampleCounts, Setting};
+use fedcompetitors_record::{Flow, FlowSource, Forecast};
+use fedcompetitors_select::{
+    Effort as Search, Friends, Optimal, Plan, Policy, SampleCounts, Setting,
+};
 
 /// The limit of the search for the best plan: at most about a minute. It is counted in
 /// operations, not in seconds, so that a run finds the same plan on every machine. Federations of
@@ -27,9 +29,36 @@ pub fn plan(
     let counts = samples.iter().map(|&count| count as f64).collect();
     let counts =
         SampleCounts::new(competing.participants(), counts).expect("everybody has samples");
-    let objective = settings.selection.objective.with(Some(&counts)).expect("counts are given");
+    let objective = settings.objective().with(Some(&counts)).expect("counts are given");
     let effort = Search { budget: Some(SEARCH), ..Search::default() };
     policy.plan(&Setting::new(competing, benefit), objective, effort)
+}
+
+/// What the estimate predicts under the rule of a plan and under the other one, if the trainer can keep
+/// both.
+pub fn forecast(
+    settings: &Settings,
+    trainer: Choice<TrainerKind>,
+    (rule, usage): (Rule, &UsageGraph),
+    benefit: &BenefitGraph,
+    plan: impl Fn(Choice<dyn Policy>) -> Plan,
+) -> Option<Forecast> {
+    if !settings.trainer(trainer).sends_own_data_only() {
+        return None;
+    }
+    let other = match rule {
+        Rule::Paths => plan(Choice(&Friends)),
+        Rule::Messages => plan(Choice(&Optimal)),
+    };
+    let received = |usage: &UsageGraph| {
+        let used = usage.edges().map(|(from, to)| benefit.benefit(from, to));
+        used.sum::<f64>() / usage.participants().len() as f64
+    };
+    Some(Forecast {
+        received: received(usage),
+        by_other_rule: received(&other.usage),
+        are_rows: settings.estimator().benefits_are_rows(),
+    })
 }
 
 /// How long to train, and with which steps.

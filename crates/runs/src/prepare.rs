@@ -9,18 +9,20 @@ use std::{
 
 use fedcompetitors_files::{
     DataRules, FederationFile, Incomplete, ReadTable, TargetMeaning,
-    federation::{Data, IncompleteRows, Other, Participant, Scaling, Settings, TaskKind},
+    federation::{
+        Data, Evaluation, IncompleteRows, Other, Participant, Scaling, Settings, TaskKind,
+    },
     parse_table,
 };
-use fedcompetitors_graphs::{Choice, CompetingGraph, Participants, random::Stream};
+use fedcompetitors_graphs::{Choice, CompetingGraph, Participants};
 use fedcompetitors_learn::{
-    Encoding, Fitted, Generated, LearnError, Loss, Metric, Model, NativeLearner, Outcome, Part,
-    Ranks, Samples, Scale, Split, Table, Targets, Transform,
+    Dependence, Encoding, Fitted, Generated, LearnError, Loss, Metric, Model, NativeLearner,
+    Outcome, Part, Ranks, Samples, Scale, Split, Table, Targets, Transform,
 };
-use fedcompetitors_record::Direction;
+use fedcompetitors_record::{Direction, Session};
 use sha2::{Digest, Sha256};
 
-use crate::RunError;
+use crate::{RunError, splits};
 use fedcompetitors_federate::{
     FederateError,
     exchange::{self, hex},
@@ -33,6 +35,8 @@ pub struct Prepared {
     competing: CompetingGraph,
     sources: Vec<Source>,
     model: Arc<dyn Model>,
+    /// For each session how everybody's rows are divided.
+    splits: BTreeMap<Session, Vec<Split>>,
 }
 
 /// Where a participant's data comes from, and what it is.
@@ -43,6 +47,8 @@ pub struct Source {
     /// The SHA-256 of the file, or of the samples that were made up.
     pub hash: String,
     content: Content,
+    /// How its rows depend on each other.
+    pub(crate) dependence: Dependence,
 }
 
 #[derive(Debug)]
@@ -88,7 +94,8 @@ impl Prepared {
     pub fn read(federation: FederationFile, folder: &Path) -> Result<Self, RunError> {
         let FederationFile { settings, competing } = federation;
         let rules = rules(&settings);
-        let mut files = DataFiles { folder, read: BTreeMap::new() };
+        let mut files =
+            DataFiles { folder, evaluation: &settings.evaluation, read: BTreeMap::new() };
         let mut sources: Vec<Source> = Vec::with_capacity(settings.participants.len());
         for (at, participant) in settings.participants.iter().enumerate() {
             sources.push(match &participant.data {
@@ -113,7 +120,10 @@ impl Prepared {
             }
         }
         let model = model(&settings, &sources);
-        Ok(Self { settings, competing, sources, model })
+        let splits = BTreeMap::new();
+        let mut prepared = Self { settings, competing, sources, model, splits };
+        prepared.splits = splits::all(&prepared, folder)?;
+        Ok(prepared)
     }
 
     /// What the file says.
@@ -159,22 +169,39 @@ impl Prepared {
         if self.metric().more_is_better() { Direction::Higher } else { Direction::Lower }
     }
 
-    /// Everybody's learner for a seed: its samples, split and scaled.
+    /// All sessions, in the order in which they are run.
+    pub fn sessions(&self) -> Vec<Session> {
+        self.splits.keys().copied().collect()
+    }
+
+    /// Where the chance of a session comes from.
+    pub fn seed(&self, session: Session) -> u64 {
+        match session {
+            Session::Final => self.settings.seed,
+            Session::Fold { repeat, .. } => {
+                self.settings.seed.wrapping_add(u64::from(repeat).wrapping_sub(1))
+            }
+        }
+    }
+
+    /// How everybody's rows are divided in a session.
+    ///
+    /// # Panics
+    /// If there is no such session.
+    pub fn splits(&self, session: Session) -> &[Split] {
+        &self.splits[&session]
+    }
+
+    /// Everybody's learner for a session: its samples, split and scaled.
     ///
     /// # Errors
-    /// If somebody has too few samples.
-    pub fn learners(&self, seed: u64) -> Result<Vec<Learning>, RunError> {
+    /// If samples and model do not go together.
+    ///
+    /// # Panics
+    /// If there is no such session.
+    pub fn learners(&self, session: Session) -> Result<Vec<Learning>, RunError> {
         let data = &self.settings.data;
-        let splits = self
-            .sources
-            .iter()
-            .enumerate()
-            .map(|(at, source)| {
-                let mut stream = Stream::new(seed, "split", at as u64);
-                Split::new(source.targets(), data.validation, data.test, &mut stream)
-                    .map_err(|error| self.of(at, error))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let splits = self.splits(session).to_vec();
         let fitted: Vec<Option<Fitted<'_>>> = self
             .sources
             .iter()
@@ -214,7 +241,10 @@ impl Prepared {
         let training = samples.chosen(&split.training)?;
         let loss = self.loss(training.targets());
         let (model, metric) = (Arc::clone(&self.model), self.metric().0);
+        let known = [&split.training[..], &split.validation].concat();
+        let dependence = source.dependence.chosen(&known);
         let learner = NativeLearner::new(model, loss, metric, &samples, &split)?;
+        let learner = learner.with_dependence(dependence);
         let inputs = fitted.map(|fitted| {
             let names = source.number_names();
             let logs = names.iter().filter(|name| data.transform(name) == Transform::Log).cloned();
@@ -254,7 +284,7 @@ impl Prepared {
         }
     }
 
-    fn of(&self, participant: usize, error: LearnError) -> RunError {
+    pub(crate) fn of(&self, participant: usize, error: LearnError) -> RunError {
         let participant = self.participants().name(participant).to_owned();
         FederateError::Participant { participant, error }.into()
     }
@@ -280,6 +310,11 @@ impl Source {
             Content::Table(read) => Some(read),
             Content::Samples(_) => None,
         }
+    }
+
+    /// The number of a row in its file, counted from 1.
+    pub fn number_of(&self, row: u32) -> u32 {
+        self.table().map_or(row + 1, |read| read.rows[row as usize])
     }
 
     fn columns(&self) -> &[String] {
@@ -332,6 +367,7 @@ fn rules(settings: &Settings) -> DataRules {
             TaskKind::Regression => TargetMeaning::Number,
             _ => TargetMeaning::Classes(settings.classes()),
         },
+        beside: splits::beside(&settings.evaluation),
         ignore: data.ignore.clone(),
         use_only: data.features.clone(),
         categories: data.categories.clone(),
@@ -357,6 +393,7 @@ fn rules(settings: &Settings) -> DataRules {
 /// The data files, each read once: several participants may be in one.
 struct DataFiles<'a> {
     folder: &'a Path,
+    evaluation: &'a Evaluation,
     read: BTreeMap<PathBuf, (Vec<u8>, String)>,
 }
 
@@ -380,7 +417,8 @@ impl DataFiles<'_> {
         let only = participant.rows.as_ref().map(|rows| (rows.column.as_str(), rows.is.as_str()));
         let read = parse_table(&path, &bytes[..], &participant.name, rules, only)?;
         let (name, hash) = (name.to_owned(), hash.clone());
-        Ok(Source { name, hash, content: Content::Table(Box::new(read)) })
+        let dependence = splits::dependence(self.evaluation, &read.beside);
+        Ok(Source { name, hash, content: Content::Table(Box::new(read)), dependence })
     }
 }
 
@@ -403,7 +441,8 @@ fn made_up(settings: &Settings, participant: usize) -> Result<Source, RunError> 
         RunError::from(FederateError::Participant { participant, error })
     })?;
     let hash = hex(&exchange::hash(samples.features()));
-    Ok(Source { name: "generated".into(), hash, content: Content::Samples(samples) })
+    let content = Content::Samples(samples);
+    Ok(Source { name: "generated".into(), hash, content, dependence: Dependence::None })
 }
 
 fn model(settings: &Settings, sources: &[Source]) -> Arc<dyn Model> {

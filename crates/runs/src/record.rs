@@ -53,11 +53,11 @@ pub fn record(folder: &Path) -> Result<Record, RunError> {
     Ok(record)
 }
 
-/// The first training that was begun: the federation's own method with its first seed, whose
+/// The first training that was begun: the federation's own method in its first session, whose
 /// models have files.
 struct First {
     id: i64,
-    seed: u64,
+    session: String,
     method: String,
     estimator: Option<String>,
     certificate: String,
@@ -98,11 +98,11 @@ impl Reader<'_> {
 
 fn first_training(store: &Store) -> Result<Option<First>, RunError> {
     let first = store.rows(
-        "SELECT id, seed, method, estimator, certificate FROM trainings ORDER BY id LIMIT 1",
+        "SELECT id, session, method, estimator, certificate FROM trainings ORDER BY id LIMIT 1",
         [],
         |row| {
-            let (id, seed, method) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(First { id, seed, method, estimator: row.get(3)?, certificate: row.get(4)? })
+            let (id, session, method) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(First { id, session, method, estimator: row.get(3)?, certificate: row.get(4)? })
         },
     )?;
     Ok(first.into_iter().next())
@@ -130,9 +130,9 @@ fn pairs(reports: &[(usize, usize, u64)]) -> Vec<(usize, usize, u64)> {
 
 fn benefit(known: &Known<'_>, first: &First) -> Result<Vec<(usize, usize, f64)>, RunError> {
     let edges: Vec<(usize, usize, f64)> = known.store.rows(
-        "SELECT helper, helped, benefit FROM benefits WHERE seed = ? AND estimator = ?
+        "SELECT helper, helped, benefit FROM benefits WHERE session = ? AND estimator = ?
          ORDER BY helper, helped",
-        (first.seed, &first.estimator),
+        (&first.session, &first.estimator),
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
     known.all(edges.iter().flat_map(|&(helper, helped, _)| [helper, helped]))?;
@@ -173,7 +173,8 @@ fn plans(store: &Store, first: &First, names: &[&str]) -> Result<Vec<PlanStep>, 
         .collect()
 }
 
-/// Seeds that are not done yet would bend the mean where they end: they count only while no
+/// Curves are means over the sessions that test; the final one counts while there are no others.
+/// Sessions that are not done yet would bend the mean where they end: they count only while no
 /// other is done.
 fn curves(known: &Known<'_>, first: &First) -> Result<Vec<Curve>, RunError> {
     let points: Vec<(String, usize, u64, f64)> = known.store.rows(
@@ -184,6 +185,10 @@ fn curves(known: &Known<'_>, first: &First) -> Result<Vec<Curve>, RunError> {
            AND (gradients IS NOT NULL OR NOT EXISTS (
                 SELECT 1 FROM trainings AS other
                 WHERE other.method = trainings.method AND other.gradients IS NOT NULL))
+           AND (session <> 'final' OR NOT EXISTS (
+                SELECT 1 FROM trainings AS other
+                WHERE other.method = trainings.method AND other.session <> 'final'
+                  AND other.gradients IS NOT NULL))
          GROUP BY method, participant, metrics.round
          ORDER BY participant, min(trainings.id), metrics.round",
         [&first.method, &Method::local().name()],

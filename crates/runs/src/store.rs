@@ -5,6 +5,7 @@
 //! in files that are there before the database speaks of them.
 
 mod estimates;
+mod figures;
 mod remote;
 #[cfg(test)]
 mod tests;
@@ -21,12 +22,13 @@ use std::{
 
 use fedcompetitors_files::remove_leftovers;
 use fedcompetitors_graphs::CompetingGraph;
-use fedcompetitors_record::{Status, UnknownName};
+use fedcompetitors_record::{Session, Status, UnknownName};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params, types::Type};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::RunError;
 pub use estimates::{Estimate, title as estimate_title};
+pub use figures::StoredPrediction;
 pub use remote::NewPlan;
 pub use trainings::{Checkpoint, Figure, Happened, NewTraining, StoredModel, StoredTraining};
 
@@ -34,7 +36,7 @@ pub use trainings::{Checkpoint, Figure, Happened, NewTraining, StoredModel, Stor
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 8;
+const VERSION: i32 = 9;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
 
@@ -226,7 +228,7 @@ impl Store {
         &mut self,
         said: &[(&str, &str)],
         competing: &CompetingGraph,
-        sources: &[(String, String, usize)],
+        sources: &[StoredSource],
     ) -> Result<(), RunError> {
         let participants = competing.participants();
         self.change(|transaction| {
@@ -234,11 +236,10 @@ impl Store {
                 transaction.execute("INSERT INTO run VALUES (?, ?)", [key, value])?;
             }
             let mut insert =
-                transaction.prepare("INSERT INTO participants VALUES (?, ?, ?, ?, ?)")?;
-            for (id, (name, (source, hash, samples))) in
-                participants.names().zip(sources).enumerate()
-            {
-                insert.execute(params![id, name, source, hash, samples])?;
+                transaction.prepare("INSERT INTO participants VALUES (?, ?, ?, ?, ?, ?)")?;
+            for (id, (name, source)) in participants.names().zip(sources).enumerate() {
+                let StoredSource { name: file, hash, samples, few } = source;
+                insert.execute(params![id, name, file, hash, samples, few])?;
             }
             let mut insert = transaction.prepare("INSERT INTO competing (a, b) VALUES (?, ?)")?;
             for (a, b) in competing.all_reports() {
@@ -268,17 +269,24 @@ impl Store {
         Ok(statement.column_names().map(str::to_owned).collect())
     }
 
-    /// Which samples are for what: (training, validation, test, hash) of each participant.
-    pub fn add_splits(
-        &mut self,
-        seed: u64,
-        splits: &[(usize, usize, usize, String)],
-    ) -> Result<(), RunError> {
+    /// Keeps which samples are for what, for each participant.
+    pub fn add_splits(&mut self, session: Session, splits: &[StoredSplit]) -> Result<(), RunError> {
+        let session = session.to_string();
         self.change(|transaction| {
-            let mut insert =
-                transaction.prepare("INSERT OR REPLACE INTO splits VALUES (?, ?, ?, ?, ?, ?)")?;
-            for (participant, (training, validation, test, hash)) in splits.iter().enumerate() {
-                insert.execute(params![seed, participant, training, validation, test, hash])?;
+            let mut insert = transaction
+                .prepare("INSERT OR REPLACE INTO splits VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+            for (participant, split) in splits.iter().enumerate() {
+                let ([training, validation, test], hash) = (split.counts, &split.hash);
+                let tested = json(&split.tested);
+                insert.execute(params![
+                    session,
+                    participant,
+                    training,
+                    validation,
+                    test,
+                    hash,
+                    tested
+                ])?;
             }
             Ok(())
         })
@@ -314,6 +322,30 @@ impl Store {
             }
         }
     }
+}
+
+/// Where a participant's data comes from.
+#[derive(Debug, Clone)]
+pub struct StoredSource {
+    /// The file, or that it is generated.
+    pub name: String,
+    /// The SHA-256 of what was read.
+    pub hash: String,
+    /// The number of samples.
+    pub samples: usize,
+    /// Whether a class has so few rows that figures say little.
+    pub few: bool,
+}
+
+/// Which samples of a participant are for what in a session.
+#[derive(Debug)]
+pub struct StoredSplit {
+    /// How many train, choose and test.
+    pub counts: [usize; 3],
+    /// The SHA-256 of the rows.
+    pub hash: String,
+    /// The numbers, in their file, of the rows that test.
+    pub tested: Vec<u32>,
 }
 
 fn stored(path: &Path, error: rusqlite::Error) -> RunError {

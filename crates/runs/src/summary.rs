@@ -5,14 +5,14 @@ use std::{collections::BTreeSet, path::Path};
 use fedcompetitors_files::federation;
 use fedcompetitors_graphs::Choice;
 use fedcompetitors_record::{
-    Cell, Direction, Flow, IncidentKind, IncidentLine, Method, Metric, Moved, Participant,
-    PlanFigures, Refused, Status, Summary, Unfinished,
+    Direction, Disclosure, Flow, IncidentKind, IncidentLine, Method, Metric, Model, Moved,
+    Participant, PlanFigures, Refused, Session, Status, Summary, Unfinished,
 };
 use fedcompetitors_select::Policy;
 use serde::de::DeserializeOwned;
 
 use super::{
-    RunError, Store,
+    RunError, Store, figures,
     store::{StoredTraining, from_json, named},
 };
 
@@ -26,10 +26,10 @@ pub fn summary(folder: &Path) -> Result<Summary, RunError> {
 
 /// Everybody, with their competitors by name.
 pub fn participants(store: &Store) -> Result<Vec<Participant>, RunError> {
-    let people: Vec<(usize, String, String, usize)> = store.rows(
-        "SELECT id, name, source, samples FROM participants ORDER BY id",
+    let people: Vec<(usize, String, String, usize, bool)> = store.rows(
+        "SELECT id, name, source, samples, few FROM participants ORDER BY id",
         [],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
     )?;
     if let Some(at) = (0..people.len()).find(|&at| people[at].0 != at) {
         return Err(store.damaged(format!("participant {at} is missing")));
@@ -46,10 +46,11 @@ pub fn participants(store: &Store) -> Result<Vec<Participant>, RunError> {
     let participants = people
         .iter()
         .zip(competitors)
-        .map(|((_, name, source, samples), others)| Participant {
+        .map(|((_, name, source, samples, few), others)| Participant {
             name: name.clone(),
             source: source.clone(),
             samples: *samples,
+            has_few_of_a_class: *few,
             competitors: others.into_iter().map(|other| people[other].1.clone()).collect(),
         })
         .collect();
@@ -63,11 +64,11 @@ pub fn of(store: &Store) -> Result<Summary, RunError> {
     let known = Known { store, count: participants.len() };
     let trainings = store.trainings()?;
     let mut methods: Vec<Method> = Vec::new();
-    let mut seeds = Vec::new();
+    let mut sessions = Vec::new();
     let mut unfinished = None;
     for training in &trainings {
-        if !seeds.contains(&training.seed) {
-            seeds.push(training.seed);
+        if !sessions.contains(&training.session) {
+            sessions.push(training.session);
         }
         let seen = methods.iter().position(|method| method.name == training.method);
         let at = seen.unwrap_or(methods.len());
@@ -76,34 +77,42 @@ pub fn of(store: &Store) -> Result<Summary, RunError> {
         }
         let method = &mut methods[at];
         method.incidents.extend(incidents(&known, training)?);
-        method.plans.extend(plan(store, training)?.map(|plan| (training.seed, plan)));
+        method.plans.extend(plan(store, training)?.map(|plan| (training.session, plan)));
         let seconds: Vec<f64> =
             store.rows("SELECT seconds FROM seconds WHERE training = ?", [training.id], |row| {
                 row.get(0)
             })?;
         method.seconds += seconds.iter().sum::<f64>();
         if training.gradients.is_some() {
-            method.cells.push((training.seed, cells(&known, training)?));
+            method.done.push(training.session);
+            if training.session == Session::Final {
+                method.models = models(&known, training)?;
+                method.disclosures = disclosures(&known, training)?;
+            }
         } else {
             unfinished = Some(Unfinished {
                 method: training.method.clone(),
-                seed: training.seed,
+                session: training.session,
                 done: store.saved_rounds(training.id)?,
                 rounds: training.rounds,
             });
         }
     }
+    let metric = metric(store)?;
+    figures::add_scores(&known, &mut methods, &metric)?;
     let said = |key: &str| -> Result<String, RunError> { Ok(store.said(key)?.unwrap_or_default()) };
     let stops = store.stops()?;
     let status = if stops.is_empty() { status(store)? } else { Status::Stopped };
     Ok(Summary {
         name: said("name")?,
         status,
-        metric: metric(store)?,
+        metric,
         federation: said("federation")?,
         participants,
+        features: from_json(&said("features")?).unwrap_or_default(),
         methods,
-        seeds,
+        sessions,
+        constant: store.figures(figures::CONSTANT, known.count)?,
         unfinished,
         stops,
     })
@@ -148,9 +157,18 @@ impl Known<'_> {
 /// How good the plan of a training is.
 fn plan(store: &Store, training: &StoredTraining) -> Result<Option<PlanFigures>, RunError> {
     let plans = store.rows(
-        "SELECT welfare, upper_bound, note FROM trainings WHERE id = ? AND welfare IS NOT NULL",
+        "SELECT welfare, upper_bound, note, forecast FROM trainings
+         WHERE id = ? AND welfare IS NOT NULL",
         [training.id],
-        |row| Ok(PlanFigures { welfare: row.get(0)?, upper_bound: row.get(1)?, note: row.get(2)? }),
+        |row| {
+            let forecast: Option<String> = row.get(3)?;
+            Ok(PlanFigures {
+                welfare: row.get(0)?,
+                upper_bound: row.get(1)?,
+                note: row.get(2)?,
+                forecast: forecast.and_then(|text| from_json(&text)),
+            })
+        },
     )?;
     Ok(plans.into_iter().next())
 }
@@ -179,7 +197,7 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<Method, Run
                  SELECT bytes FROM ledger WHERE training = ?1
                  UNION ALL
                  SELECT bytes FROM estimate_ledger WHERE estimate =
-                     (SELECT estimates.id FROM estimates JOIN trainings USING (seed, estimator)
+                     (SELECT estimates.id FROM estimates JOIN trainings USING (session, estimator)
                       WHERE trainings.id = ?1))"
         ))
     };
@@ -204,7 +222,10 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<Method, Run
         policy,
         trainer,
         estimator,
-        cells: Vec::new(),
+        done: Vec::new(),
+        scores: Vec::new(),
+        models: Vec::new(),
+        disclosures: Vec::new(),
         gradients: training.gradients.unwrap_or(0),
         edges: count("SELECT count(*) FROM usage WHERE training = ?")? as usize,
         refused,
@@ -216,35 +237,44 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<Method, Run
     })
 }
 
-fn cells(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Cell>, RunError> {
+/// Everybody's model of a finished training.
+fn models(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Model>, RunError> {
     let rows = known.store.rows(
-        "SELECT models.participant, test.value, models.provenance, models.parts, models.file,
-                models.hash
-         FROM models LEFT JOIN metrics AS test
-           ON test.training = models.training AND test.participant = models.participant
-          AND test.split = 'test' AND test.round = ?2
-          AND test.metric = (SELECT value FROM run WHERE key = 'metric')
-         WHERE models.training = ?1 ORDER BY models.participant",
-        (training.id, training.rounds),
+        "SELECT participant, provenance, parts, file, hash FROM models WHERE training = ?
+         ORDER BY participant",
+        [training.id],
         |row| {
-            let texts: (String, String) = (row.get(2)?, row.get(3)?);
-            let kept: (Option<String>, String) = (row.get(4)?, row.get(5)?);
-            Ok((row.get(0)?, row.get(1)?, texts, kept))
+            let texts: (String, String) = (row.get(1)?, row.get(2)?);
+            let kept: (Option<String>, String) = (row.get(3)?, row.get(4)?);
+            Ok((row.get(0)?, texts, kept))
         },
     )?;
-    if !rows.iter().map(|row: &(usize, _, _, _)| row.0).eq(0..known.count) {
-        let (method, seed) = (&training.method, training.seed);
-        let what = format!("{method}, seed {seed}: there is not one model for each participant");
+    if !rows.iter().map(|row: &(usize, _, _)| row.0).eq(0..known.count) {
+        let (method, session) = (&training.method, training.session);
+        let what = format!("{method}, {session}: there is not one model for each participant");
         return Err(known.store.damaged(what));
     }
     rows.into_iter()
-        .map(|(_, test, (provenance, parts), (file, hash))| {
+        .map(|(_, (provenance, parts), (file, hash))| {
             let provenance: Vec<usize> = known.json(&provenance)?;
             let parts: Vec<(usize, f32)> = known.json(&parts)?;
             known.all(provenance.iter().copied().chain(parts.iter().map(|part| part.0)))?;
-            Ok(Cell { test, provenance, parts, file, hash })
+            Ok(Model { provenance, parts, file, hash })
         })
         .collect()
+}
+
+/// What summaries of a training reveal or leave out.
+fn disclosures(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Disclosure>, RunError> {
+    let texts: Vec<String> = known.store.rows(
+        "SELECT disclosure FROM disclosures WHERE training = ? ORDER BY id",
+        [training.id],
+        |row| row.get(0),
+    )?;
+    let all: Vec<Disclosure> =
+        texts.iter().map(|text| known.json(text)).collect::<Result<_, _>>()?;
+    known.all(all.iter().flat_map(Disclosure::participants))?;
+    Ok(all)
 }
 
 /// Incidents with rounds in a row put together.
@@ -267,7 +297,7 @@ fn incidents(known: &Known<'_>, training: &StoredTraining) -> Result<Vec<Inciden
                 line.last = round;
             }
             _ => lines.push(IncidentLine {
-                seed: training.seed,
+                session: training.session,
                 participant,
                 kind,
                 first: round,

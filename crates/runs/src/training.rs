@@ -1,4 +1,4 @@
-//! One training of a run: a method with a seed, from its plan to its models.
+//! One training of a run: a method in a session, from its plan to its models.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use fedcompetitors_graphs::{
     bits::ones, refusals,
 };
 use fedcompetitors_learn::{Learner, Part};
-use fedcompetitors_record::{PlanFigures, Role, Stop};
+use fedcompetitors_record::{PlanFigures, Role, Session, Stop};
 use fedcompetitors_select::{Plan, Policy};
 use rayon::prelude::*;
 
@@ -26,11 +26,11 @@ use fedcompetitors_federate::{
 /// Rounds after which figures are kept: not more of them than anybody looks at.
 const MOST_LOOKS: usize = 100;
 
-/// What all trainings of a seed have in common.
-pub struct Session<'a> {
+/// What all trainings of a session have in common.
+pub struct Trainings<'a> {
     pub prepared: &'a Prepared,
     pub learners: &'a [Learning],
-    pub seed: u64,
+    pub session: Session,
     pub options: &'a Options<'a>,
     /// Is told how many rounds of how many are done, and what is being done.
     pub tell: &'a dyn Fn((usize, usize), Step<'_>),
@@ -48,11 +48,11 @@ struct Ready<'a> {
     is_pooled: bool,
 }
 
-impl Session<'_> {
+impl Trainings<'_> {
     /// Trains a method to its end, from wherever it was.
     pub fn train(&self, store: &mut Store, method: Method) -> Result<(), RunError> {
         let name = method.name();
-        let stored = store.training(self.seed, &name)?;
+        let stored = store.training(self.session, &name)?;
         if stored.as_ref().is_some_and(|training| training.gradients.is_some()) {
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl Session<'_> {
         let effort = methods::effort(settings, budget - spent as usize);
         let trainer = settings.trainer(kind);
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
-        let federation = Federation::new(prepared.competing(), learners, self.seed)?;
+        let federation = Federation::new(prepared.competing(), learners, self.seed())?;
         let (usage, plan) = if let Some(id) = stored {
             (stored_usage(store, prepared.participants(), id)?, None)
         } else {
@@ -94,14 +94,23 @@ impl Session<'_> {
             let samples: Vec<usize> = self.learners.iter().map(rows).collect();
             let plan = methods::plan(policy, settings, prepared.competing(), &benefit, &samples);
             let Plan { usage, welfare, upper_bound, note, .. } = plan;
-            (usage, Some(PlanFigures { welfare, upper_bound, note }))
+            let is_own = self.session == Session::Final && policy.needs_benefits();
+            let forecast = is_own
+                .then(|| {
+                    let plan = |policy| {
+                        methods::plan(policy, settings, prepared.competing(), &benefit, &samples)
+                    };
+                    methods::forecast(settings, kind, (policy.rule(), &usage), &benefit, plan)
+                })
+                .flatten();
+            (usage, Some(PlanFigures { welfare, upper_bound, note, forecast }))
         };
         let training = trainer.begin(&federation, &usage, &benefit, effort);
         let id = if let Some(id) = stored {
             id
         } else {
             let refused = refusals(prepared.competing(), &benefit, &usage, None);
-            let estimator = settings.benefit.estimator;
+            let estimator = settings.estimator_kind();
             let certificate = match self.proof(policy.rule(), &usage) {
                 Err(RunError::Learning { error, .. }) => {
                     return self.stopped(store, &name, error, &Happened::default());
@@ -109,7 +118,7 @@ impl Session<'_> {
                 proof => proof?,
             };
             store.begin_training(&NewTraining {
-                seed: self.seed,
+                session: self.session,
                 method: name.clone(),
                 role: self.role(method),
                 rule: policy.rule(),
@@ -136,7 +145,7 @@ impl Session<'_> {
         let competing = CompetingGraph::builder(&everyone).build();
         let usage = UsageGraph::builder(&everyone).build();
         let learner = self.prepared.pooled(self.learners)?;
-        let federation = Federation::new(&competing, vec![&learner], self.seed)?;
+        let federation = Federation::new(&competing, vec![&learner], self.seed())?;
         let settings = self.prepared.settings();
         let effort = methods::effort(settings, self.budget(store)?);
         let trainer = Local::default();
@@ -148,7 +157,7 @@ impl Session<'_> {
         } else {
             let competing = self.prepared.competing();
             store.begin_training(&NewTraining {
-                seed: self.seed,
+                session: self.session,
                 method: name.clone(),
                 role: self.role(Method::Pooled),
                 rule: Rule::Paths,
@@ -212,6 +221,7 @@ impl Session<'_> {
                 saved = Instant::now();
             }
         }
+        happened.disclosures = training.disclosures();
         let each = federation.evaluations().div_ceil(federation.len() as u64) + ready.spent;
         let models = self.models(ready, &*training)?;
         store.end_training(*id, &happened, each, &models, saved.elapsed().as_secs_f64())
@@ -227,10 +237,15 @@ impl Session<'_> {
         happened: &Happened,
     ) -> Result<(), RunError> {
         if let FederateError::Guard { round, .. } = error {
-            let (seed, method, message) = (self.seed, method.to_owned(), error.to_string());
-            store.stop(&Stop { seed, method, round, message }, happened)?;
+            let (session, method, message) = (self.session, method.to_owned(), error.to_string());
+            store.stop(&Stop { session, method, round, message }, happened)?;
         }
         Err(error.into())
+    }
+
+    /// Where the chance of this session comes from.
+    fn seed(&self) -> u64 {
+        self.prepared.seed(self.session)
     }
 
     fn role(&self, method: Method) -> Role {
@@ -259,13 +274,13 @@ impl Session<'_> {
             return Ok((BenefitGraph::builder(participants).build(), 0));
         }
         let settings = self.prepared.settings();
-        let name = settings.benefit.estimator.to_string();
-        if let Some(found) = store.estimate(participants, self.seed, &name)? {
+        let name = settings.estimator_kind().to_string();
+        if let Some(found) = store.estimate(participants, self.session, &name)? {
             return Ok((found.benefit, found.gradients));
         }
         (self.tell)((0, 0), Step::Estimate(&name));
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
-        let federation = Federation::new(self.prepared.competing(), learners, self.seed)?;
+        let federation = Federation::new(self.prepared.competing(), learners, self.seed())?;
         // Faults are of the trainings' rounds: an estimate has everybody.
         let mut exchange = Exchange::recorded(self.prepared.competing(), None);
         let batch = settings.training.batch;
@@ -274,11 +289,11 @@ impl Session<'_> {
         let (transfers, _) = exchange.drain();
         if let Err(error @ FederateError::Guard { round, .. }) = &found {
             let message = error.to_string();
-            store.stop_estimate(self.seed, &name, (*round, &message), &transfers)?;
+            store.stop_estimate(self.session, &name, (*round, &message), &transfers)?;
         }
         let gradients = federation.evaluations().div_ceil(federation.len() as u64);
         let estimate = Estimate { benefit: found?, gradients, before: 1 };
-        store.add_estimate(self.seed, &name, &estimate, &transfers)?;
+        store.add_estimate(self.session, &name, &estimate, &transfers)?;
         Ok((estimate.benefit, gradients))
     }
 
@@ -320,8 +335,9 @@ impl Session<'_> {
         is_last: bool,
     ) -> Vec<Figure> {
         let metric = self.prepared.metric().title();
+        let tests = is_last && self.session != Session::Final;
         let parts: &[Part] =
-            if is_last { &[Part::Validation, Part::Test] } else { &[Part::Validation] };
+            if tests { &[Part::Validation, Part::Test] } else { &[Part::Validation] };
         self.learners
             .par_iter()
             .enumerate()
@@ -336,14 +352,13 @@ impl Session<'_> {
             .collect()
     }
 
-    /// Everybody's model; those of the file's own method and first seed get files.
+    /// Everybody's model; those of the final session get files, those of the others predict.
     fn models(
         &self,
         ready: &Ready<'_>,
         training: &dyn Training,
     ) -> Result<Vec<StoredModel>, RunError> {
-        let settings = self.prepared.settings();
-        let writes = self.seed == settings.seed && ready.name == settings.method().name();
+        let is_final = self.session == Session::Final;
         let everyone = || (0..self.learners.len()).collect::<Vec<_>>();
         (0..self.learners.len())
             .map(|participant| {
@@ -358,14 +373,18 @@ impl Session<'_> {
                     hash: hex(&exchange::hash(parameters)),
                     provenance,
                     parts,
+                    predictions: None,
                 };
-                if writes {
-                    let seed = self.seed;
+                if is_final {
+                    let seed = self.seed();
                     let (prepared, learning) = (self.prepared, &self.learners[participant]);
                     let method = &ready.name;
                     let described =
                         models::Described { prepared, learning, participant, method, seed };
                     model.file = Some(described.write(self.options.folder, &model, parameters)?);
+                } else {
+                    let learner = &self.learners[participant].learner;
+                    model.predictions = Some(learner.predictions(Part::Test, parameters));
                 }
                 Ok(model)
             })

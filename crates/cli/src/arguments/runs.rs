@@ -31,10 +31,10 @@ pub struct RunArguments {
     /// A script of faults to simulate: participants that drop out, come late or send invalid data.
     #[arg(long, value_name = "FILE")]
     pub faults: Option<PathBuf>,
-    /// Repeat everything N times, with consecutive seeds. Default: `repeats` of the federation
+    /// Repeat the evaluation N times, with rows dealt out anew. Default: `repeats` of the federation
     /// file.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub repeats: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
     /// Train for N rounds. Default: `rounds` of the federation file.
     #[arg(long, value_name = "N", value_parser = rounds)]
     pub rounds: Option<usize>,

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::Path};
 
 use fedcompetitors_files::{Impression, ReadTable, federation::Settings, read_federation, survey};
 use fedcompetitors_graphs::shown;
-use fedcompetitors_learn::{Column, Part, Targets, Transform};
+use fedcompetitors_learn::{Column, Part, Targets, Transform, evaluation::FEW_OF_A_CLASS};
+use fedcompetitors_record::Session;
 use fedcompetitors_report::{DataLine, DataWarning, data_text, plural};
 use fedcompetitors_runs::{Learning, Prepared, Source};
 
@@ -23,7 +24,7 @@ pub fn check(arguments: &CheckArguments) -> Result<Outcome, Failure> {
     let folder = arguments.data.as_deref().unwrap_or(beside);
     let prepared = Prepared::read(federation, folder)?;
     let unlike = unlike_features(prepared.settings(), folder)?;
-    let learners = prepared.learners(prepared.settings().seed)?;
+    let learners = prepared.learners(Session::Final)?;
     let classes = prepared.settings().classes();
     let lines: Vec<DataLine> = prepared
         .participants()
@@ -58,9 +59,6 @@ pub fn check(arguments: &CheckArguments) -> Result<Outcome, Failure> {
 
 /// Competing pairs that are named.
 const MOST_PAIRS: usize = 12;
-
-/// Samples of a class below which a figure is chance.
-const FEW: usize = 5;
 
 /// By data file, warnings about columns that look like no features.
 type Unlike = BTreeMap<String, Vec<DataWarning>>;
@@ -117,14 +115,10 @@ fn data_line(
             let named = |class: u32| -> String {
                 classes.get(class as usize).map_or(class.to_string(), |texts| texts.join("/"))
             };
-            for (what, rows) in [("training", Part::Training), ("test", Part::Test)] {
-                let rows = learning.split.rows(rows);
-                for class in 0..*count {
-                    let found = rows.iter().filter(|&&row| labels[row as usize] == class).count();
-                    if found < FEW {
-                        let class = named(class);
-                        warnings.push(DataWarning::FewSamples { class, found, part: what });
-                    }
+            for class in 0..*count {
+                let found = labels.iter().filter(|&&label| label == class).count();
+                if found < FEW_OF_A_CLASS {
+                    warnings.push(DataWarning::FewSamples { class: named(class), found });
                 }
             }
             let counts = (0..*count).map(|class| {
@@ -140,7 +134,7 @@ fn data_line(
         samples: source.samples_count(),
         left_out: table.map_or(0, |read| read.incomplete + read.without_target),
         missing: table.map_or(0, |read| read.missing.iter().sum()),
-        split: [part(Part::Training), part(Part::Validation), part(Part::Test)],
+        split: [part(Part::Training), part(Part::Validation)],
         target,
         warnings,
     }

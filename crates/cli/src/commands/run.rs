@@ -36,7 +36,7 @@ pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     let path = &arguments.federation;
     let mut federation = read_federation(path)?;
     if let Some(repeats) = arguments.repeats {
-        federation.settings.repeats = repeats;
+        federation.settings.evaluation.repeats = repeats;
     }
     if let Some(rounds) = arguments.rounds {
         federation.settings.training.rounds = rounds;

@@ -417,6 +417,7 @@ fn changed(
         name: name.to_owned(),
         source: String::new(),
         samples: 0,
+        has_few_of_a_class: false,
         competitors: Vec::new(),
     });
     let helpers = |to: usize| benefit.helpers(to).map(move |(from, value)| (from, to, value));

@@ -42,7 +42,7 @@ fn a_finished_run_is_one_page_and_its_commands_work() {
         "No participant's data reached a competitor.",
         "North University would help",
         "may not learn from",
-        "+0.030 ± 0.015",
+        "+0.070 (+0.018 to +0.130)",
         "models/001-north-university.safetensors",
     ] {
         assert!(first.contains(words), "{words}");
@@ -107,7 +107,7 @@ fn what_the_guard_stopped_and_what_was_changed_comes_first() {
     assert!(!changed.contains("Nobody's data came"));
     tamper(
         &sandbox,
-        "INSERT INTO stops VALUES (7, 'optimal+mixing', 3, 'the guard stopped <it>');",
+        "INSERT INTO stops VALUES ('final', 'optimal+mixing', 3, 'the guard stopped <it>');",
     );
     assert_eq!(sandbox.run(&["report", "run"]).status.code(), Some(1));
     let stopped = page(&sandbox, "run/report.html");
@@ -144,7 +144,7 @@ fn a_broken_run_has_a_page_that_says_so() {
         } else {
             assert_eq!(output.status.code(), Some(1), "case {case}: {told}");
             let is_told =
-                page.contains("This record is damaged") || page.contains("The audit has found");
+                page.contains("This record is damaged") || page.contains("The audit found");
             assert!(is_told && !page.contains("Nobody's data came"), "case {case}");
             partly += usize::from(page.contains("quoted"));
         }
@@ -220,7 +220,7 @@ pub fn run_many(sandbox: &Sandbox, count: usize) {
     let mut federation = String::from(
         "name = \"many\"\ncompare = [\"local\"]\n[selection]\npolicy = \"greedy\"\n\
          [benefit]\nestimator = \"given\"\n[benefit.given]\nfile = \"benefit.csv\"\n\
-         [training]\nrounds = 8\nlocal-steps = 1\n",
+         [evaluation]\nfolds = 1\n[training]\ntrainer = \"mixing\"\nrounds = 8\nlocal-steps = 1\n",
     );
     let mut benefit = String::from("from,to,benefit\n");
     for a in 0..count {

@@ -22,8 +22,13 @@ seed = 7
 compare = ["local", "scaffold", "ce", "pooled"]
 [data]
 validation = 0.2
+[evaluation]
+folds = 1
 test = 0.4
+[benefit]
+estimator = "mixture"
 [training]
+trainer = "mixing"
 rounds = 12
 local-steps = 3
 rate = 0.05
@@ -75,11 +80,18 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     let output = sandbox.run(&["demo", "--out", "demo"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(shown.contains("8 participants, 6 competing pairs, 5 seeds; complete."), "{shown}");
+    assert!(shown.contains("8 participants, 6 competing pairs; complete."), "{shown}");
     assert!(text(&output.stderr).ends_with("report: demo/report.html\n"));
     let page = fs::read_to_string(sandbox.path("demo/report.html")).expect("a page");
     assert!(page.contains("may not learn from") && page.ends_with("</html>"));
-    for word in ["North Clinic", "optimal+mixing", "pooled (reference)", "gain", "refused"] {
+    for word in [
+        "North Clinic",
+        "optimal+evidence",
+        "(rule messages)",
+        "pooled (reference)",
+        "gain",
+        "refused",
+    ] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
     assert_eq!(fs::read_dir(sandbox.path("demo/models")).expect("models").count(), 8);
@@ -89,11 +101,11 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     assert_eq!(audit.status.code(), Some(0));
     assert!(text(&audit.stdout).contains("No participant's data reached a competitor"));
     let status = text(&sandbox.run(&["status", "demo"]).stdout);
-    assert!(status.starts_with("eight hospitals in three cities: complete; 30 trainings done"));
+    assert!(status.starts_with("eight hospitals in three cities: complete; 26 trainings done"));
     let metrics = text(&sandbox.run(&["metrics", "demo", "--format", "csv"]).stdout);
-    let header = "run,method,seed,participant,round,split,metric,value";
+    let header = "run,method,session,participant,round,split,metric,value";
     assert_eq!(metrics.lines().next(), Some(header));
-    assert!(metrics.contains("eight hospitals in three cities,local,3,East Clinic,"));
+    assert!(metrics.contains("eight hospitals in three cities,local,repeat 1 fold 3,East Clinic,"));
 }
 
 /// The counts are those of the rows that a participant trains and chooses on.
@@ -307,13 +319,13 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
     );
     assert_eq!(run_small(&sandbox, &["--resume"]).status.code(), Some(3), "the guard fires");
     let status = text(&sandbox.run(&["status", "run"]).stdout);
-    assert!(status.starts_with("small: stopped by the guard; 4 trainings done"), "{status}");
-    let stop = "optimal+mixing, seed 7: round 1: the guard stopped a delivery to \"B\"";
+    assert!(status.starts_with("small: stopped by the guard; 5 trainings done"), "{status}");
+    let stop = "optimal+mixing, final: round 1: the guard stopped a delivery to \"B\"";
     assert!(status.contains(&format!("\nStopped: {stop}")), "{status}");
     let audit = sandbox.run(&["audit", "run"]);
     assert_eq!(audit.status.code(), Some(1));
     let shown = text(&audit.stdout);
-    assert!(shown.contains("\nSTOPPED, optimal+mixing, seed 7: round 1: the guard"), "{shown}");
+    assert!(shown.contains("\nSTOPPED, optimal+mixing, final: round 1: the guard"), "{shown}");
     tamper(
         "DELETE FROM usage WHERE training = 1;
          INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",
@@ -324,7 +336,7 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
     assert!(!status.contains("topped"), "{status}");
     let report = fs::read_to_string(sandbox.path("run/report.md")).expect("a report");
     for shown in [status, text(&run.stdout), report] {
-        let line = "optimal+mixing, seed 7: the plan is within 20.0 % of the best";
+        let line = "optimal+mixing, final: the plan is within 20.0 % of the best";
         assert!(shown.contains(line), "{shown}");
     }
     // Whoever has the federation file need not believe who competes.
@@ -359,10 +371,10 @@ fn faults_are_lived_with_and_named() {
     assert_eq!(output.status.code(), Some(1), "the status says so: {}", text(&output.stderr));
     for line in [
         "complete with incidents",
-        "A was missing in rounds 4 to 6 (optimal+mixing, seed 7).",
-        "D was missing in rounds 1 to 3 (optimal+mixing, seed 7).",
-        "C/☃ \"quoted\" sent NaN or infinite values (refused) in round 5 (optimal+mixing, seed 7).",
-        "C/☃ \"quoted\" sent values that are far too large (refused) in rounds 7 to 8 (optimal+mixing, seed 7).",
+        "A was missing in rounds 4 to 6 (optimal+mixing, final).",
+        "D was missing in rounds 1 to 3 (optimal+mixing, final).",
+        "C/☃ \"quoted\" sent NaN or infinite values (refused) in round 5 (optimal+mixing, final).",
+        "C/☃ \"quoted\" sent values that are far too large (refused) in rounds 7 to 8 (optimal+mixing, final).",
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
@@ -678,7 +690,7 @@ fn the_heart_example_runs() {
     let arguments = ["run", &example("heart/federation.toml"), "--data", ".", "--out", "run"];
     let run = sandbox.run(&[&arguments[..], &["--rounds", "3", "--repeats", "2"]].concat());
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    assert!(text(&run.stdout).contains("4 participants, 1 competing pair, 2 seeds; complete."));
+    assert!(text(&run.stdout).contains("4 participants, 1 competing pair; complete."));
     assert_eq!(sandbox.run(&["audit", "run"]).status.code(), Some(0));
 }
 
@@ -710,7 +722,7 @@ fn the_banks_example_runs() {
     let arguments = ["run", "banks/federation.toml", "--data", ".", "--out", "run"];
     let run = sandbox.run(&[&arguments[..], &["--rounds", "3", "--repeats", "1"]].concat());
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    assert!(text(&run.stdout).contains("3 participants, 1 competing pair, 1 seed; complete."));
+    assert!(text(&run.stdout).contains("3 participants, 1 competing pair; complete."));
     // The file in the repository is what the command writes.
     let head = fs::read_to_string(example("banks/federation.toml")).expect("the example");
     let made = fs::read_to_string(sandbox.path("banks/federation.toml")).expect("written");

@@ -77,7 +77,7 @@ fn a_finished_run_is_shown_and_not_touched() {
         ("/icon.svg", "image/svg+xml", "<svg"),
         ("/run/run/plan.json", "application/json", "{"),
         ("/run/run/certificate.json", "application/json", "{"),
-        ("/run/run/metrics.csv", "text/csv; charset=utf-8", "run,method,seed,participant,"),
+        ("/run/run/metrics.csv", "text/csv; charset=utf-8", "run,method,session,participant,"),
     ] {
         let answer = server.get(path);
         assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)), "{path}");

@@ -84,7 +84,8 @@ fn sources() -> Files {
 /// A module with one more entry at the end of the list that its `fn entries` returns.
 fn listed(module: &str, entry: &str) -> String {
     let function = module.find("fn entries()").expect("a registry");
-    let list = function + module[function..].find("&[").expect("a list");
+    let after = function + module[function..].find("\n    }\n").expect("the end of the function");
+    let list = function + module[function..after].rfind("&[").expect("a list");
     let end = list + module[list..].find(']').expect("the end of the list");
     let (before, after) = module.split_at(end);
     if before.trim_end().ends_with(',') {

@@ -34,6 +34,10 @@ impl Estimator for Evidence {
         Models::Linear
     }
 
+    fn benefits_are_rows(&self) -> bool {
+        true
+    }
+
     fn flow(&self, _: &CompetingGraph) -> Flow {
         flow(
             "evidence: each participant sends the coordinator a summary of its data; nothing is delivered to participants, but the plan follows from all summaries",

@@ -76,6 +76,11 @@ pub trait Estimator: Debug + Send + Sync {
         Models::Any
     }
 
+    /// Whether benefits are numbers of the helped participant's rows.
+    fn benefits_are_rows(&self) -> bool {
+        false
+    }
+
     /// The file with given benefits that it needs.
     fn file(&self) -> Option<&str> {
         None

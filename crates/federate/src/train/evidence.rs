@@ -10,7 +10,7 @@ use fedcompetitors_graphs::{
     bits::{self, ones},
 };
 use fedcompetitors_learn::linear::Summary;
-use fedcompetitors_record::Content;
+use fedcompetitors_record::{Content, Disclosure};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,7 @@ impl Trainer for Evidence {
             done: 0,
             members: members.collect(),
             messages: Vec::new(),
+            disclosures: Vec::new(),
         })
     }
 
@@ -88,6 +89,8 @@ struct Rounds {
     members: Vec<Member>,
     /// The summaries that were accepted in the first round.
     messages: Vec<Option<Parcel>>,
+    /// What summaries leave out, and sums with a single source.
+    disclosures: Vec<Disclosure>,
 }
 
 /// The state of a participant in training.
@@ -138,6 +141,10 @@ impl Training for Rounds {
         self.members[participant].parts()
     }
 
+    fn disclosures(&self) -> Vec<Disclosure> {
+        self.disclosures.clone()
+    }
+
     fn save(&self) -> Vec<u8> {
         saved::write(self)
     }
@@ -151,6 +158,16 @@ impl Rounds {
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
         self.messages = commit(federation, exchange, self.settings.fewest)?;
+        for participant in 0..federation.len() {
+            let rows = own(federation, participant)?.rows();
+            // What is the same in all rows reveals nothing.
+            let constant = rows.rare_columns(1);
+            let mut features = rows.rare_columns(self.settings.fewest);
+            features.retain(|column| !constant.contains(column));
+            if !features.is_empty() {
+                self.disclosures.push(Disclosure::LeftOut { participant, features });
+            }
+        }
         each(&mut self.members, |member| {
             member.parameters = own(federation, member.participant)?.parameters();
             Ok(())
@@ -174,6 +191,13 @@ impl Rounds {
         let mut receivers = Vec::new();
         for (member, (sources, (sum, made_of))) in self.members.iter_mut().zip(sums) {
             let to = member.participant;
+            if let ([source], true) = (&sources[..], exchange.is_there(to)) {
+                let (participant, source) = (to, source.from);
+                self.disclosures.push(match self.settings.single_source {
+                    true => Disclosure::SingleSource { participant, source },
+                    false => Disclosure::Withheld { participant, source },
+                });
+            }
             if sources.len() < fewest || !exchange.is_there(to) {
                 continue;
             }

@@ -116,6 +116,10 @@ impl Mixing {
 }
 
 impl Trainer for Mixing {
+    fn needs_weights(&self) -> bool {
+        self.weights == Weights::Benefit
+    }
+
     fn flows(&self, _: &CompetingGraph, _: &UsageGraph) -> Vec<Flow> {
         if self.weights == Weights::Samples {
             return Vec::new();

@@ -23,7 +23,7 @@ use std::{fmt::Debug, sync::Arc};
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Registry, UsageGraph};
 use fedcompetitors_learn::{OptimizerSettings, Part, weighted_sum};
 
-use fedcompetitors_record::{Flow, FlowSource};
+use fedcompetitors_record::{Disclosure, Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -113,6 +113,11 @@ pub trait Trainer: Debug + Send + Sync {
         Models::Any
     }
 
+    /// Whether benefits are weights in a mixture.
+    fn needs_weights(&self) -> bool {
+        false
+    }
+
     /// A training before its first round. `usage` says who learns from whom; the weights of helpers
     /// may follow from `benefit`.
     fn begin(
@@ -176,6 +181,11 @@ pub trait Training: Send + Sync {
     /// The participants that a participant's model learns from at present, itself included, with the
     /// weight of each.
     fn parts(&self, participant: usize) -> Vec<(usize, f32)>;
+
+    /// What the messages of this training would reveal of few rows, and what was done about it.
+    fn disclosures(&self) -> Vec<Disclosure> {
+        Vec::new()
+    }
 
     /// The state, for [`Trainer::resume`].
     fn save(&self) -> Vec<u8>;

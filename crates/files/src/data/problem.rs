@@ -110,6 +110,12 @@ pub enum DataProblem {
         /// The column.
         column: String,
     },
+    /// A row has no group or time.
+    #[error("the value of the column \"{}\" is missing, which groups or orders rows", shown(.column))]
+    MissingBeside {
+        /// The column.
+        column: String,
+    },
     /// A value is not UTF-8 text.
     #[error("the column \"{}\" is not UTF-8 text", shown(.column))]
     NotUtf8 {
@@ -198,6 +204,9 @@ impl DataProblem {
             ),
             Self::Missing { .. } => {
                 "set `incomplete` to fill in such values or to leave out such rows".into()
+            }
+            Self::MissingBeside { .. } => {
+                "give each row a value there, or name another column in `groups` or `time`".into()
             }
             Self::NotUtf8 { .. } => "save the file as UTF-8".into(),
             Self::NobodysRows { .. } => "check the spelling".into(),

@@ -40,13 +40,17 @@ pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
     if *settings.rule == Rule::Messages && !names_policy {
         settings.selection.policy = Choice(&Friends);
     }
-    let used = [settings.benefit.estimator];
+    let used = [settings.estimator_kind()];
     settings.benefit.estimators = components::configured(estimators, &used)
         .map_err(|(name, error)| bad_settings(path, text, ("benefit", name), error))?;
     let used: Vec<_> = settings.methods().into_iter().filter_map(Method::trainer).collect();
     settings.training.trainers = components::configured(trainers, &used)
         .map_err(|(name, error)| bad_settings(path, text, ("training", name), error))?;
     settings.model.kind = Some(settings.model.kind());
+    settings.benefit.estimator = Some(settings.estimator_kind());
+    settings.selection.objective = Some(settings.objective());
+    settings.training.trainer = Some(settings.trainer_kind());
+    settings.evaluation.folds = Some(settings.folds());
     Ok(settings)
 }
 
@@ -69,8 +73,10 @@ fn unknown_value(path: &Path, line: Option<u64>, unknown: UnknownEntry) -> FileE
 /// Refuses keys that were moved, and says where to.
 fn moved(path: &Path, text: &str, file: &DeTable<'_>) -> Result<(), FileError> {
     for (section, key, to) in components::MOVED {
-        let Some(DeValue::Table(table)) = file.get(*section).map(Spanned::get_ref) else {
-            continue;
+        let table = match file.get(*section).map(Spanned::get_ref) {
+            Some(DeValue::Table(table)) => table,
+            _ if section.is_empty() => file,
+            _ => continue,
         };
         if let Some((name, _)) = table.iter().find(|(name, _)| name.get_ref() == key) {
             let line = Some(Place::of(text, name.span().start).line);
@@ -263,16 +269,8 @@ impl Checker<'_> {
         let from_0 = |value: f32| value.is_finite() && value >= 0.0;
         let part = |value: f64| value > 0.0 && value < 1.0;
         self.range(&[Key("seed")], i64::try_from(self.settings.seed).is_ok(), "at most 2^63 − 1")?;
-        self.range(&[Key("repeats")], (1..=1000).contains(&self.settings.repeats), "1 to 1000")?;
-        for (key, value) in [("validation", data.validation), ("test", data.test)] {
-            self.range(&[Key("data"), Key(key)], part(value), "between 0 and 1")?;
-        }
-        let parts = data.validation + data.test;
-        self.range(
-            &[Key("data"), Key("test")],
-            part(parts),
-            "less than 1 together with `validation`",
-        )?;
+        self.evaluation()?;
+        self.range(&[Key("data"), Key("validation")], part(data.validation), "between 0 and 1")?;
         self.range(&[Key("data"), Key("clip")], data.clip > 0.0, "above 0 (inf for no limit)")?;
         self.scales()?;
         let wide = |&width: &usize| (1..=100_000).contains(&width);
@@ -312,6 +310,28 @@ impl Checker<'_> {
         training_key("batch", training.batch != Some(0), "1 or more")
     }
 
+    fn evaluation(&self) -> Result<(), FileError> {
+        use Step::Key;
+        let evaluation = &self.settings.evaluation;
+        let key =
+            |key, is_fine, wanted| self.range(&[Key("evaluation"), Key(key)], is_fine, wanted);
+        key("repeats", (1..=1000).contains(&evaluation.repeats), "1 to 1000")?;
+        let folds = self.settings.folds();
+        key("folds", (1..=1000).contains(&folds), "1 to 1000")?;
+        key("test", evaluation.test > 0.0 && evaluation.test < 1.0, "between 0 and 1")?;
+        let replicates = (100..=100_000).contains(&evaluation.replicates);
+        key("replicates", replicates, "100 to 100000")?;
+        let (groups, time) = (evaluation.groups.is_some(), evaluation.time.is_some());
+        key("groups", !(groups && time), "left out where `time` is given")?;
+        let is_one = evaluation.repeats == 1;
+        key("repeats", !time || is_one, "1 where `time` is given: rows have one order")?;
+        let with_assignments = evaluation.assignments.is_some();
+        key("assignments", !(with_assignments && time), "left out where `time` is given")?;
+        let has_files = self.settings.participants.iter().all(|one| one.data.is_some());
+        key("groups", has_files || !groups, "left out where data is generated")?;
+        key("time", has_files || !time, "left out where data is generated")
+    }
+
     /// Do rule, policies, trainers and model go together?
     fn rule(&self) -> Result<(), FileError> {
         use Step::Key;
@@ -333,9 +353,14 @@ impl Checker<'_> {
                 let problem = FederationProblem::PassesOn { policy, trainer };
                 return Err(self.error(&[Key("training"), Key("trainer")], problem));
             }
+            self.range(
+                &[Key("training"), Key("mixing"), Key("weights")],
+                !(trainer.needs_weights() && settings.estimator().benefits_are_rows()),
+                "`samples` where benefits are numbers of rows",
+            )?;
             let of_trainer = ("trainer", kind.to_string(), trainer.models());
             let of_estimator = policy.needs_benefits().then(|| {
-                let name = settings.benefit.estimator.to_string();
+                let name = settings.estimator_kind().to_string();
                 ("estimator", name, settings.estimator().models())
             });
             for (kind, name, models) in [Some(of_trainer), of_estimator].into_iter().flatten() {
@@ -406,7 +431,7 @@ impl Checker<'_> {
             return Err(self.error(&[Key("task")], FederationProblem::NoTarget));
         }
         if let Some(key) = settings.estimator().missing() {
-            let table = format!("benefit.{}", settings.benefit.estimator);
+            let table = format!("benefit.{}", settings.estimator_kind());
             let problem = FederationProblem::NoSetting { table, key };
             return Err(self.error(&[Key("benefit"), Key("estimator")], problem));
         }

@@ -83,9 +83,11 @@ pub fn tables<T: ?Sized, S: Serializer>(
     map.end()
 }
 
-/// Keys that were in a section before each estimator and trainer had a table of its own: section, key,
-/// and where it is now.
+/// Keys that were in another section: which section (empty for the top of a file), the key, and where it
+/// is now.
 pub const MOVED: &[(&str, &str, &str)] = &[
+    ("", "repeats", "`repeats` in `[evaluation]`"),
+    ("data", "test", "`test` in `[evaluation]`, together with `folds = 1`"),
     ("benefit", "file", "`file` in `[benefit.given]`"),
     (
         "benefit",

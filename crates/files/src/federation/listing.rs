@@ -10,7 +10,7 @@ use fedcompetitors_learn::{Metric, ModelKind};
 use fedcompetitors_select::{ObjectiveKind, Policy};
 use serde::Serialize;
 
-use super::{Benefit, SHORT_NAMES, Selection, TaskKind, Training, written};
+use super::{SHORT_NAMES, Selection, TaskKind, written};
 use crate::certificate::paths;
 
 /// All entries of a kind.
@@ -20,7 +20,7 @@ pub struct Listing {
     pub kind: &'static str,
     /// Where a federation file names one.
     pub place: &'static str,
-    /// The default in a federation file; none where it follows from other settings.
+    /// The default where no other setting decides.
     pub default: Option<&'static str>,
     /// The entries, in order.
     pub entries: Vec<ListedEntry>,
@@ -53,8 +53,7 @@ pub struct ListedSetting {
 /// All registries, in the order of a federation file.
 pub fn listings() -> Vec<Listing> {
     let listing = |kind, place, default, entries| Listing { kind, place, default, entries };
-    let (benefit, training) = (Benefit::default(), Training::default());
-    let Selection { policy, objective } = Selection::default();
+    let Selection { policy, .. } = Selection::default();
     vec![
         listing("rule", "`rule`", Some(paths().0.name()), plain(|rule: Choice<Rule>| help(rule))),
         listing("metric", "`metric` in `[task]`", None, plain(about_metric)),
@@ -67,7 +66,7 @@ pub fn listings() -> Vec<Listing> {
         listing(
             "estimator",
             "`estimator` in `[benefit]`",
-            Some(benefit.estimator.0.name()),
+            None,
             configurable::<dyn Estimator>("benefit"),
         ),
         listing(
@@ -79,13 +78,13 @@ pub fn listings() -> Vec<Listing> {
         listing(
             "objective",
             "`objective` in `[selection]`, for the policy `optimal`",
-            Some(objective.0.name()),
+            Some(ObjectiveKind::Welfare.name()),
             plain(|kind: Choice<ObjectiveKind>| help(kind)),
         ),
         listing(
             "trainer",
             "`trainer` in `[training]`",
-            Some(training.trainer.0.name()),
+            None,
             configurable::<dyn Trainer>("training"),
         ),
         listing("method", "`compare`", None, methods()),

@@ -24,8 +24,8 @@ pub use listing::{ListedEntry, ListedSetting, Listing, listings};
 pub use methods::{Method, SHORT_NAMES, ShortName};
 pub use problem::FederationProblem;
 pub use settings::{
-    Benefit, Class, Data, DeclaredScale, Generate, IncompleteRows, Model, OptimizerName, Other,
-    Participant, Rows, Scaling, Selection, Settings, Task, Training, written,
+    Benefit, Class, Data, DeclaredScale, Evaluation, Generate, IncompleteRows, Model,
+    OptimizerName, Other, Participant, Rows, Scaling, Selection, Settings, Task, Training, written,
 };
 
 /// A federation file that makes sense in itself. The data files were not looked at.

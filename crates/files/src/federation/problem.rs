@@ -139,9 +139,9 @@ pub enum FederationProblem {
         key: &'static str,
     },
     /// A key that is in another table by now.
-    #[error("the key `{key}` is no longer in `[{section}]`")]
+    #[error("the key `{key}` is no longer {}", if section.is_empty() { "at the top of the file".to_owned() } else { format!("in `[{section}]`") })]
     Moved {
-        /// The section in which it stands.
+        /// The section in which it stands; empty for the top of the file.
         section: &'static str,
         /// The key.
         key: &'static str,

@@ -7,7 +7,7 @@ use fedcompetitors_federate::{
     kinds::Configured,
     train::{Trainer, TrainerKind},
 };
-use fedcompetitors_graphs::{Choice, Registry, Rule};
+use fedcompetitors_graphs::{Choice, Rule};
 use fedcompetitors_learn::{
     Layers, LinearKind, Metric, MlpKind, ModelKind, Scale, TaskKind, Transform,
 };
@@ -27,9 +27,6 @@ pub struct Settings {
     /// Where all chance comes from.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// How many times everything is done, with the seeds that follow.
-    #[serde(default = "default_repeats")]
-    pub repeats: u64,
     /// A file of further competitions, `a,b` a line, beside each participant's own list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub competing: Option<String>,
@@ -57,6 +54,9 @@ pub struct Settings {
     /// How.
     #[serde(default)]
     pub training: Training,
+    /// How good it is.
+    #[serde(default)]
+    pub evaluation: Evaluation,
     /// Who takes part.
     pub participants: Vec<Participant>,
 }
@@ -66,10 +66,6 @@ fn default_name() -> String {
 }
 
 fn default_seed() -> u64 {
-    1
-}
-
-fn default_repeats() -> u64 {
     1
 }
 
@@ -161,10 +157,8 @@ pub struct Data {
     /// Declared scales of number columns. They replace those that come from data.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub scales: BTreeMap<String, DeclaredScale>,
-    /// The part of the rows by which choices are made.
+    /// The part of the rows that are not tested by which choices are made.
     pub validation: f64,
-    /// The part of the rows on which the result is measured.
-    pub test: f64,
 }
 
 impl Default for Data {
@@ -185,7 +179,6 @@ impl Default for Data {
             clip: 6.0,
             scales: BTreeMap::new(),
             validation: 0.2,
-            test: 0.2,
         }
     }
 }
@@ -322,22 +315,18 @@ impl Model {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Benefit {
-    /// How benefits are found.
-    pub estimator: Choice<EstimatorKind>,
+    /// How benefits are found; if absent, by `evidence` without hidden layers and by `trunks` with.
+    pub estimator: Option<Choice<EstimatorKind>>,
     /// The estimators in use and those that the file sets.
     #[serde(flatten, skip_deserializing, serialize_with = "components::tables")]
     pub estimators: Vec<Configured<dyn Estimator>>,
 }
 
+#[expect(clippy::derivable_impls, reason = "all defaults stand in one place each")]
 impl Default for Benefit {
     fn default() -> Self {
-        Self { estimator: first(), estimators: Vec::new() }
+        Self { estimator: None, estimators: Vec::new() }
     }
-}
-
-/// The default of a kind: its first entry.
-fn first<T: Registry + ?Sized>() -> Choice<T> {
-    Choice(T::entries()[0])
 }
 
 /// The section `[selection]`.
@@ -346,13 +335,14 @@ fn first<T: Registry + ?Sized>() -> Choice<T> {
 pub struct Selection {
     /// Who decides who may learn from whom.
     pub policy: Choice<dyn Policy>,
-    /// What the policy `optimal` makes large.
-    pub objective: Choice<ObjectiveKind>,
+    /// What the policy `optimal` makes large; if absent, `diminishing` where benefits are in rows and
+    /// `welfare` elsewhere.
+    pub objective: Option<Choice<ObjectiveKind>>,
 }
 
 impl Default for Selection {
     fn default() -> Self {
-        Self { policy: Choice(&Optimal), objective: Choice(&ObjectiveKind::Welfare) }
+        Self { policy: Choice(&Optimal), objective: None }
     }
 }
 
@@ -360,8 +350,9 @@ impl Default for Selection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Training {
-    /// How models are trained along the plan.
-    pub trainer: Choice<TrainerKind>,
+    /// How models are trained along the plan; if absent, by `evidence` without hidden layers and by
+    /// `trunks` with.
+    pub trainer: Option<Choice<TrainerKind>>,
     /// How many times models are exchanged.
     pub rounds: usize,
     /// Steps between two exchanges.
@@ -385,7 +376,7 @@ pub struct Training {
 impl Default for Training {
     fn default() -> Self {
         Self {
-            trainer: first(),
+            trainer: None,
             rounds: 50,
             local_steps: 10,
             optimizer: OptimizerName::Adam,
@@ -394,6 +385,45 @@ impl Default for Training {
             decay: 0.0,
             batch: None,
             trainers: Vec::new(),
+        }
+    }
+}
+
+/// The `[evaluation]`: which rows test models that were trained without them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Evaluation {
+    /// How many times rows are dealt out anew.
+    pub repeats: u32,
+    /// Into how many folds, each of which is tested once; with one fold a part of the rows is tested. 5
+    /// without hidden layers and 1 with, if absent.
+    pub folds: Option<u32>,
+    /// The part that is tested where there is one fold.
+    pub test: f64,
+    /// A column that names what rows belong to, such as a patient: its rows stay together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<String>,
+    /// A column with the time of each row: models are tested on later rows than those that they were
+    /// trained on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// A file that says in which fold each row is tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignments: Option<String>,
+    /// How often rows are drawn to find the intervals of figures.
+    pub replicates: u32,
+}
+
+impl Default for Evaluation {
+    fn default() -> Self {
+        Self {
+            repeats: 1,
+            folds: None,
+            test: 0.2,
+            groups: None,
+            time: None,
+            assignments: None,
+            replicates: 1000,
         }
     }
 }
@@ -471,7 +501,46 @@ pub fn written(value: impl Serialize) -> String {
 impl Settings {
     /// The method that the file is about.
     pub fn method(&self) -> Method {
-        Method::Planned(self.selection.policy, self.training.trainer)
+        Method::Planned(self.selection.policy, self.trainer_kind())
+    }
+
+    /// The estimator that the file names, or the default for its model.
+    ///
+    /// # Panics
+    /// Never: a test asks for every default.
+    pub fn estimator_kind(&self) -> Choice<EstimatorKind> {
+        let [estimator, _] = self.usual();
+        self.benefit.estimator.unwrap_or_else(|| Choice::named(estimator).expect("an estimator"))
+    }
+
+    /// The trainer that the file names, or the default for its model.
+    ///
+    /// # Panics
+    /// As [`Settings::estimator_kind`].
+    pub fn trainer_kind(&self) -> Choice<TrainerKind> {
+        let [_, trainer] = self.usual();
+        self.training.trainer.unwrap_or_else(|| Choice::named(trainer).expect("a trainer"))
+    }
+
+    /// The default estimator and trainer for the file's model.
+    fn usual(&self) -> [&'static str; 2] {
+        if self.model.kind().has_hidden_layers() {
+            ["trunks", "trunks"]
+        } else {
+            ["evidence", "evidence"]
+        }
+    }
+
+    /// The objective that the file names, or the default for its estimator.
+    pub fn objective(&self) -> Choice<ObjectiveKind> {
+        let are_rows = self.estimator().benefits_are_rows();
+        let usual = if are_rows { &ObjectiveKind::Diminishing } else { &ObjectiveKind::Welfare };
+        self.selection.objective.unwrap_or(Choice(usual))
+    }
+
+    /// The number of folds: 1 for a part of the rows that is tested.
+    pub fn folds(&self) -> u32 {
+        self.evaluation.folds.unwrap_or(if self.model.kind().has_hidden_layers() { 1 } else { 5 })
     }
 
     /// All methods, the file's own first, then Local, which is always there.
@@ -492,7 +561,7 @@ impl Settings {
     /// # Panics
     /// Never for settings that were read: those of every estimator in use are in them.
     pub fn estimator(&self) -> &Configured<dyn Estimator> {
-        components::find(&self.benefit.estimators, self.benefit.estimator)
+        components::find(&self.benefit.estimators, self.estimator_kind())
     }
 
     /// A trainer of one of the methods, with its settings.

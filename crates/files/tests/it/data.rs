@@ -18,6 +18,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 /// Age and dose are numbers, pain is a category, ill the target; features come in the order of names.
 fn rules() -> DataRules {
     DataRules {
+        beside: Vec::new(),
         header: None,
         target: "ill".into(),
         meaning: TargetMeaning::Classes(vec![texts(&["0", "no"]), texts(&["1", "2", "yes"])]),

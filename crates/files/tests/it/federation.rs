@@ -14,7 +14,7 @@ use fedcompetitors_select::Policy;
 
 const GOOD: &str = r#"
 name = "city"
-compare = ["fedavg", "greedy+mixing", "local", "optimal+mixing"]
+compare = ["fedavg", "greedy+mixing", "local", "optimal+evidence"]
 [task]
 kind = "binary"
 target = "ill"
@@ -46,7 +46,7 @@ fn a_good_file_is_read_and_every_default_can_be_written_out() {
     let settings = &federation.settings;
     let names: Vec<String> = settings.methods().iter().map(|method| method.name()).collect();
     // The file's own first, then Local, and nothing twice.
-    assert_eq!(names, ["optimal+mixing", "local", "fedavg", "greedy+mixing"]);
+    assert_eq!(names, ["optimal+evidence", "local", "fedavg", "greedy+mixing"]);
     insta::assert_snapshot!(settings.to_toml());
     let again = parse(&settings.to_toml()).expect("what was written out");
     assert_eq!(again, federation);
@@ -234,7 +234,8 @@ fn trainers_have_tables_of_their_own() {
     assert_eq!(found("own-part"), None);
     // Those in use are written out; `fedavg` is compared.
     let names: Vec<_> = settings.training.trainers.iter().map(Configured::kind).collect();
-    let expected = ["mixing", "local", "averaging"].map(|name| Choice::named(name).expect("known"));
+    let expected = ["mixing", "evidence", "local", "averaging"]
+        .map(|name| Choice::named(name).expect("known"));
     assert_eq!(names, expected);
 }
 
@@ -284,6 +285,7 @@ fn the_documentation_misses_no_key() {
         "[benefit]",
         "[selection]",
         "[training]",
+        "[evaluation]",
         "[[participants]]",
     ] {
         let text = format!("{section}\nzzzzzz = 1\n");
@@ -293,8 +295,16 @@ fn the_documentation_misses_no_key() {
             .skip(1)
             .step_by(2)
             .filter(|key| !documentation.contains(&format!("`{key}`")));
-        let sections =
-            ["task", "data", "model", "benefit", "selection", "training", "participants"];
+        let sections = [
+            "task",
+            "data",
+            "model",
+            "benefit",
+            "selection",
+            "training",
+            "evaluation",
+            "participants",
+        ];
         let missing: Vec<&str> = keys.filter(|key| !sections.contains(key)).collect();
         assert!(missing.is_empty(), "{section}: {missing:?}");
         assert!(hint.starts_with("known here: "), "{section}: {hint}");

@@ -23,6 +23,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 
 fn rules() -> DataRules {
     DataRules {
+        beside: Vec::new(),
         header: None,
         target: "ill".into(),
         meaning: TargetMeaning::Classes(vec![texts(&["0", "no"]), texts(&["1", "2", "yes"])]),

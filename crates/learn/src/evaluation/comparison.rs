@@ -1,9 +1,10 @@
 //! Methods compared by a paired bootstrap.
 
 use fedcompetitors_graphs::random::Stream;
+use fedcompetitors_record::{Figure, Score};
 use rayon::prelude::*;
 
-use super::{Figure, Predictions, series::Series};
+use super::{Predictions, series::Series};
 use crate::{LearnError, Metric};
 
 /// The draws of a bootstrap, unless another number is asked for.
@@ -20,15 +21,6 @@ pub struct Comparison {
     baseline: usize,
     seed: u64,
     replicates: usize,
-}
-
-/// A figure of a method, and its gain.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Score {
-    /// The metric.
-    pub value: Figure,
-    /// How much better it is than the baseline's; more than 0 is better, also where less of the metric is.
-    pub gain: Figure,
 }
 
 /// The scores of one method.

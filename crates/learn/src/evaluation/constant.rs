@@ -6,7 +6,7 @@ use crate::{Targets, TaskKind};
 const SMOOTHING: f64 = 0.5;
 
 /// Classes with fewer rows than this are few.
-const FEW: usize = 10;
+pub const FEW_OF_A_CLASS: usize = 10;
 
 /// The outputs of the constant predictor for this many rows, in the shape that a
 /// [`Metric`](crate::Metric) takes.
@@ -42,7 +42,7 @@ pub fn constant_outputs(task: TaskKind, training: &Targets, rows: usize) -> Vec<
 /// Whether a class has fewer than ten of these rows, so that figures of them say little. In
 /// cross-validation each row is tested once, so all targets count, not those of a fold. Never for numbers.
 pub fn has_few_of_a_class(targets: &Targets) -> bool {
-    class_counts(targets).into_iter().any(|count| count < FEW)
+    class_counts(targets).into_iter().any(|count| count < FEW_OF_A_CLASS)
 }
 
 /// The rows of each class; of numbers there are no classes.

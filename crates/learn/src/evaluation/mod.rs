@@ -42,7 +42,6 @@ mod predictions;
 mod series;
 
 pub use calibration::{Calibration, CalibrationBin};
-pub use comparison::{Comparison, MethodScores, REPLICATES, Score};
-pub use constant::{constant_outputs, has_few_of_a_class};
+pub use comparison::{Comparison, MethodScores, REPLICATES};
+pub use constant::{FEW_OF_A_CLASS, constant_outputs, has_few_of_a_class};
 pub use predictions::{Predictions, TestFold};
-pub use series::Figure;

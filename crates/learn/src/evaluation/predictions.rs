@@ -8,7 +8,8 @@ use crate::{LearnError, Metric, Scorer, Targets};
 /// The predictions of one model for the rows that it was not trained on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestFold {
-    /// Which cross-validation the fold belongs to. Each has folds for all rows.
+    /// Which cross-validation the fold belongs to. With rows that are held out, a repeat has one fold, of
+    /// some of the rows.
     pub repeat: usize,
     /// The rows.
     pub rows: Vec<usize>,
@@ -16,8 +17,8 @@ pub struct TestFold {
     pub outputs: Vec<f64>,
 }
 
-/// What several methods have predicted for one participant: for each row, one prediction in each repeat of
-/// each method.
+/// What several methods have predicted for one participant: for each row, at most one prediction in each
+/// repeat of each method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
     targets: Targets,
@@ -34,8 +35,8 @@ impl Predictions {
     /// are drawn together. By default each row is a unit.
     ///
     /// # Errors
-    /// If there are no rows, if the number of units or outputs does not fit, if a repeat does not have each
-    /// row in exactly one test fold, or if an output is not finite.
+    /// If there are no rows, if the number of units or outputs does not fit, if a row is in no test fold or
+    /// in two of one repeat, or if an output is not finite.
     pub fn new(
         targets: Targets,
         units: Option<&[usize]>,
@@ -110,7 +111,7 @@ fn in_order(units: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Checks that each repeat has a finite prediction of each row.
+/// Checks that each row has a finite prediction, at most one in each repeat.
 fn check(targets: &Targets, folds: &[TestFold]) -> Result<(), String> {
     let classes = match targets {
         Targets::Values(_) => 1,
@@ -140,12 +141,11 @@ fn check(targets: &Targets, folds: &[TestFold]) -> Result<(), String> {
     if tested.is_empty() {
         return Err("there are no test folds".into());
     }
-    for (repeat, tested) in tested {
-        if let Some(row) = tested.iter().position(|tested| !tested) {
-            return Err(format!("repeat {repeat}: row {row} is not tested"));
-        }
+    let is_tested = |row: &usize| tested.values().any(|tested| tested[*row]);
+    match (0..targets.len()).find(|row| !is_tested(row)) {
+        Some(row) => Err(format!("row {row} is not tested")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// A metric over all test folds of a method: within a repeat that of the sum of the folds' fractions, and

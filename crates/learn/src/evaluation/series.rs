@@ -1,36 +1,6 @@
 //! A figure and what it is in each draw of a bootstrap.
 
-use fedcompetitors_record::Interval;
-
-/// A figure with what is known of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Figure {
-    /// It is undefined, as AUC where there is one class.
-    Undefined,
-    /// A value without an interval: the participant has a single unit, or the figure is undefined in more
-    /// than half of the draws.
-    Value(f64),
-    /// A value with its 95 % interval.
-    Interval(Interval),
-}
-
-impl Figure {
-    /// The value, if it is defined.
-    pub fn value(self) -> Option<f64> {
-        match self {
-            Self::Undefined => None,
-            Self::Value(value) | Self::Interval(Interval { value, .. }) => Some(value),
-        }
-    }
-
-    /// The value with its interval, if there is one.
-    pub fn interval(self) -> Option<Interval> {
-        match self {
-            Self::Undefined | Self::Value(_) => None,
-            Self::Interval(interval) => Some(interval),
-        }
-    }
-}
+use fedcompetitors_record::{Figure, Interval};
 
 /// A figure that is defined, with its values in the draws of a bootstrap.
 #[derive(Debug, Clone)]

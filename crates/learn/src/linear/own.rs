@@ -7,14 +7,19 @@ use super::{
     summary::noise,
     tuned::{EXACT, tuned},
 };
+use crate::Dependence;
 
 /// A participant's rows with the model that it fits to them alone.
 ///
 /// ```
-/// use fedcompetitors_learn::linear::{Own, Rows};
+/// use fedcompetitors_learn::{
+///     Dependence,
+///     linear::{Own, Rows},
+/// };
 ///
 /// let features = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
-/// let own = Own::new(Rows::with_classes(features.into_iter(), 1, &[0, 0, 1, 0, 1, 0, 1, 1], 1), 4);
+/// let rows = Rows::with_classes(features.into_iter(), 1, &[0, 0, 1, 0, 1, 0, 1, 1], 1);
+/// let own = Own::new(rows, 4, &Dependence::None);
 /// let [coefficient, _intercept] = own.parameters()[..] else { unreachable!("one feature") };
 /// assert!(coefficient > 0.0);
 /// ```
@@ -27,11 +32,15 @@ pub struct Own {
 }
 
 impl Own {
-    /// Fits a participant's rows; the strength of the ridge is chosen by cross-validation with these
-    /// many folds. The same rows always have the same folds.
-    pub fn new(mut rows: Rows, folds: u32) -> Self {
+    /// Fits a participant's rows; the strength of the ridge is chosen by cross-validation with at most
+    /// `folds` folds, in which rows that depend on each other stay together. The same rows always have
+    /// the same folds.
+    ///
+    /// # Panics
+    /// If the dependence is of another number of rows.
+    pub fn new(mut rows: Rows, folds: u32, dependence: &Dependence) -> Self {
         let mut stream = Stream::new(rows.len() as u64, "folds of own rows", 0);
-        let folds = Folds::new(&rows, folds, &mut stream);
+        let folds = Folds::new(&rows, folds, dependence, &mut stream);
         if rows.has_values() {
             let has_many = rows.len() > 2 * rows.parameters();
             let strength = if has_many { 0.0 } else { tuned(&rows, None, &folds).strength };

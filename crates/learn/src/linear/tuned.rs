@@ -1,9 +1,11 @@
 //! Penalties chosen by cross-validation inside a participant's own rows.
 
+use std::collections::BTreeMap;
+
 use fedcompetitors_graphs::random::Stream;
 
 use super::{Curvature, Penalty, Rows, Summary, fit};
-use crate::shuffle;
+use crate::{Dependence, shuffle};
 
 /// The strengths of the ridge that are tried, on the summed loss.
 pub const STRENGTHS: [f64; 5] = [1.0, 5.0, 20.0, 80.0, 300.0];
@@ -28,17 +30,34 @@ pub struct Folds {
 }
 
 impl Folds {
-    /// At most `count` folds at random, each with its share of each class. With fewer than two rows
-    /// there are none.
-    pub fn new(rows: &Rows, count: u32, stream: &mut Stream) -> Self {
-        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        shuffle(&mut order, stream);
-        order.sort_by_key(|&row| rows.class(row as usize));
-        let count = count.min(rows.len() as u32);
-        let mut of = vec![0; rows.len()];
-        for (at, row) in order.into_iter().enumerate() {
-            of[row as usize] = at as u32 % count;
+    /// At most `count` folds at random, each with its share of each class; groups of rows stay together, and
+    /// rows in time are divided where times change. With fewer than two rows there are none.
+    pub fn new(rows: &Rows, count: u32, dependence: &Dependence, stream: &mut Stream) -> Self {
+        // What is dealt out: each row, or each group with its largest class, or each time in order.
+        let units: Vec<u32> = match dependence {
+            Dependence::None => (0..rows.len() as u32).collect(),
+            Dependence::Groups(units) | Dependence::Time(units) => units.clone(),
+        };
+        assert_eq!(units.len(), rows.len(), "a group or time for each row");
+        let mut classes: BTreeMap<u32, u32> = BTreeMap::new();
+        for (row, unit) in units.iter().enumerate() {
+            let class = classes.entry(*unit).or_default();
+            *class = rows.class(row).max(*class);
         }
+        let count = count.min(classes.len() as u32);
+        let mut order: Vec<u32> = classes.keys().copied().collect();
+        let are_blocks = matches!(dependence, Dependence::Time(_));
+        if !are_blocks {
+            shuffle(&mut order, stream);
+            order.sort_by_key(|unit| classes[unit]);
+        }
+        let fold = |at: usize| match are_blocks {
+            true => (at as u64 * u64::from(count) / order.len() as u64) as u32,
+            false => at as u32 % count.max(1),
+        };
+        let of_unit: BTreeMap<u32, u32> =
+            order.iter().enumerate().map(|(at, unit)| (*unit, fold(at))).collect();
+        let of = units.iter().map(|unit| of_unit[unit]).collect();
         Self { of, count: if count < 2 { 0 } else { count } }
     }
 

@@ -149,7 +149,7 @@ fn folds_test_every_row_once_and_share_classes_evenly() {
         shuffle(&mut labels, &mut stream);
         let folds = 2 + stream.below(5) as usize;
         let targets = Targets::Classes { labels: labels.clone(), count: 2 };
-        let splits = Split::folds(&targets, folds, 20, &mut stream).expect("enough");
+        let splits = Split::folds(&targets, folds, 0.2, &mut stream).expect("enough");
         assert_eq!(splits.len(), folds);
         let mut tested: Vec<u32> = splits.iter().flat_map(|split| split.test.clone()).collect();
         tested.sort_unstable();
@@ -168,9 +168,15 @@ fn folds_test_every_row_once_and_share_classes_evenly() {
                 assert_eq!(of(&split.training, class) > 0, others > 0, "case {case}");
             }
         }
-        let again = Split::folds(&targets, folds, 20, &mut Stream::new(case, "again", 0));
+        let again = Split::folds(&targets, folds, 0.2, &mut Stream::new(case, "again", 0));
         assert_ne!(again.expect("enough"), splits);
     }
-    let few = Targets::Values(vec![1.0; 4]);
-    assert!(Split::folds(&few, 5, 20, &mut Stream::new(0, "folds", 0)).is_err());
+    // With fewer rows than folds each row still is tested once.
+    let folds = |rows| {
+        let targets = Targets::Values(vec![1.0; rows]);
+        Split::folds(&targets, 5, 0.2, &mut Stream::new(0, "folds", 0))
+    };
+    let tested: Vec<usize> = folds(3).expect("enough").iter().map(|one| one.test.len()).collect();
+    assert_eq!(tested, [1, 1, 1, 0, 0]);
+    assert!(folds(2).is_err());
 }

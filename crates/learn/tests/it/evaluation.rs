@@ -7,9 +7,10 @@ mod naive;
 use fedcompetitors_graphs::{Registry, random::Stream};
 use fedcompetitors_learn::{
     Accuracy, Auc, Brier, LearnError, LogLoss, Metric, Mse, R2, Targets, TaskKind,
-    evaluation::{Calibration, Comparison, Figure, MethodScores, Predictions, TestFold},
+    evaluation::{Calibration, Comparison, MethodScores, Predictions, TestFold},
     shuffle,
 };
+use fedcompetitors_record::Figure;
 use fedcompetitors_testing::repeat;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -385,10 +386,7 @@ fn predictions_that_do_not_fit_are_refused() {
         refused(None, vec![fold(&[1, 0, 2], &[0.0, 0.0, 0.0, f64::NAN, 0.0, 0.0])]),
         "method 0: repeat 3, row 0: the output NaN is not finite"
     );
-    assert_eq!(
-        refused(None, vec![fold(&[1, 2], &[0.0; 2])]),
-        "method 0: repeat 3: row 0 is not tested"
-    );
+    assert_eq!(refused(None, vec![fold(&[1, 2], &[0.0; 2])]), "method 0: row 0 is not tested");
     let predictions = |methods| Predictions::new(targets.clone(), None, vec![good(); methods]);
     let [one, two] = [1, 2].map(|methods| predictions(methods).expect("good"));
     for (participants, baseline) in [(vec![one.clone(), two], 0), (vec![one], 1), (vec![], 0)] {

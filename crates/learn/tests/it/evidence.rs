@@ -1,6 +1,7 @@
 //! Exact fits, summaries and relatedness against an independent implementation and brute force.
 
 use fedcompetitors_graphs::random::Stream;
+use fedcompetitors_learn::Dependence;
 use fedcompetitors_learn::linear::{
     BadSummary, Curvature, Own, Penalty, Prepared, Rows, Summary, fit, likeliest_variance,
     log_evidences, relatedness,
@@ -91,7 +92,7 @@ fn values_are_those_of_an_independent_implementation() {
                 assert_near(&own[3..], &[participant.intercept.unwrap_or(f64::NAN)], "intercept");
                 own
             } else {
-                let own = Own::new(rows.clone(), 5);
+                let own = Own::new(rows.clone(), 5, &Dependence::None);
                 rows = own.rows().clone();
                 own.best().to_vec()
             };
@@ -369,7 +370,7 @@ fn tasks_are_told_apart() {
             let summaries: Vec<Summary> = (0..6)
                 .map(|at| {
                     let rows = drawn(Kind::Classes(2), 200, &tasks[of(at)], stream);
-                    Own::new(rows, 5).summary(0)
+                    Own::new(rows, 5, &Dependence::None).summary(0)
                 })
                 .collect();
             let evidences: Vec<Vec<f64>> = summaries.iter().map(log_evidences).collect();
@@ -398,7 +399,8 @@ fn the_unit_of_targets_does_not_matter() {
         .collect();
     let of = |unit: f64| {
         let values: Vec<f64> = values.iter().map(|value| 40.0 + unit * value).collect();
-        let own = Own::new(Rows::with_values(features.iter().copied(), 3, &values), 5);
+        let own =
+            Own::new(Rows::with_values(features.iter().copied(), 3, &values), 5, &Dependence::None);
         (own.summary(0), own.parameters())
     };
     let ((first, small), (second, large)) = (of(1.0), of(1000.0));
@@ -458,7 +460,7 @@ fn poor_data_gives_finite_summaries() {
         ),
     ];
     for (name, rows) in all {
-        let own = Own::new(rows, 5);
+        let own = Own::new(rows, 5, &Dependence::None);
         assert!(own.parameters().iter().all(|value| value.is_finite()), "{name}");
         let (summary, rows) = (own.summary(0), own.rows());
         let all = summary.curvature().iter().chain(summary.linear());
@@ -487,7 +489,8 @@ fn rare_columns_are_left_out() {
     });
     let features: Vec<f64> = features.collect();
     let labels: Vec<u32> = (0..40).map(|row| u32::from(row % 3 == 0)).collect();
-    let own = Own::new(Rows::with_classes(features.into_iter(), 4, &labels, 1), 5);
+    let own =
+        Own::new(Rows::with_classes(features.into_iter(), 4, &labels, 1), 5, &Dependence::None);
     assert_eq!(own.rows().rare_columns(5), [1, 3]);
     assert_eq!(own.rows().rare_columns(4), [0; 0]);
     let (all, some) = (own.summary(0), own.summary(5));

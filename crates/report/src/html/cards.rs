@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use fedcompetitors_record::{Cell, Spread, Summary};
+use fedcompetitors_record::{Figure, Interval, Model, Summary};
 use maud::{Markup, html};
 
 use super::{
@@ -12,7 +12,10 @@ use super::{
     text::{at, name, names, said},
 };
 use crate::{
-    figures::{self, LITTLE, figure, local, seeds, shown_gain, shown_spread, was_offered, weights},
+    figures::{
+        self, LITTLE, Verdict, evaluation, local, score, shown_figure, shown_gain, was_offered,
+        weights,
+    },
     plural,
 };
 
@@ -27,8 +30,10 @@ pub fn section(page: &Page) -> Markup {
     let (summary, gains) = (page.summary(), gains(page.summary()));
     let widest = gains
         .iter()
+        .map(|&gain| ends(gain))
+        .flat_map(|ends| ends.map(|found| [found.value, found.low, found.high]))
         .flatten()
-        .map(|gain| gain.mean.abs() + gain.deviation)
+        .map(f64::abs)
         .filter(|reach| reach.is_finite())
         .fold(2.0 * LITTLE, f64::max);
     let is_open = has_nodes(summary);
@@ -37,9 +42,10 @@ pub fn section(page: &Page) -> Markup {
             p.note { "No gain is shown: " (why) "." }
         } @else {
             p.note {
-                "Gain: how much better the participant's model is on its own test data than its Local model ("
-                (said(&summary.metric.name)) @if seeds(summary) > 1 { ", mean ± deviation over the seeds" }
-                "). Within ±" (LITTLE) " a gain counts as about the same."
+                "Gain: how much better the participant's models are on its own rows than its Local models ("
+                (said(&summary.metric.name)) @if let Some(rows) = evaluation(summary) { ", " (rows) }
+                ")."
+                @if gains.iter().any(|gain| gain.interval().is_some()) { " In brackets: its 95 % interval." }
             }
         }
         div.cards {
@@ -50,53 +56,45 @@ pub fn section(page: &Page) -> Markup {
     }
 }
 
-/// Everybody's gain with the federation's own method: mean and deviation.
-pub fn gains(summary: &Summary) -> Vec<Option<Spread>> {
-    let gain = |at: usize| summary.own().and_then(|own| figures::gain(summary, own, at));
+/// Everybody's gain with the federation's own method.
+pub fn gains(summary: &Summary) -> Vec<Figure> {
+    let gain =
+        |at: usize| summary.own().map(|own| figures::gain(summary, own, at)).unwrap_or_default();
     (0..summary.participants.len()).map(gain).collect()
 }
 
-/// How somebody fares: a word for it, and its class.
-pub fn verdict(gain: f64) -> (&'static str, &'static str) {
-    if gain > LITTLE {
-        ("better off", "better")
-    } else if gain < -LITTLE {
-        ("worse off", "worse")
-    } else {
-        ("about the same", "same")
+/// The class of a verdict in the style sheet.
+pub fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Unclear => "same",
     }
 }
 
-fn card(
-    page: &Page,
-    participant: usize,
-    gain: Option<Spread>,
-    widest: f64,
-    is_open: bool,
-) -> Markup {
+fn card(page: &Page, participant: usize, gain: Figure, widest: f64, is_open: bool) -> Markup {
     let summary = page.summary();
-    let (one, seeds) = (&summary.participants[participant], seeds(summary));
+    let one = &summary.participants[participant];
     let (own, local) = (summary.own(), local(summary));
-    let [with, alone] = [own, local].map(|method| figure(method?, participant));
+    let [with, alone] = [own, local].map(|method| Some(score(summary, method?, participant).value));
     html! {
         details.card id=(format!("participant-{}", participant + 1)) open[is_open] {
             summary {
                 h3 { (name(&one.name)) }
-                @if let Some(Spread { mean, .. }) = gain {
-                    @let (word, class) = verdict(mean);
-                    span class=(format!("gain {class}")) { (shown_gain(gain, seeds)) " " small { (word) } }
+                @if let Some(verdict) = Verdict::of(gain) {
+                    span class=(format!("gain {}", class(verdict))) { (shown_gain(gain)) " " small { (verdict.word()) } }
                 }
             }
-            @if gain.is_some() { (interval(gain, widest)) }
+            (interval(gain, widest))
             dl {
-                @if with.is_some() {
+                @if let Some(with) = with {
                     div {
                         dt { (said(&summary.metric.name)) }
                         dd {
-                            @if alone.is_some() && local.map(|method| &method.name) != own.map(|method| &method.name) {
-                                span.quiet { "alone " } (shown_spread(alone, seeds)) span.quiet { " → with others " }
+                            @if let Some(alone) = alone.filter(|_| local.map(|method| &method.name) != own.map(|method| &method.name)) {
+                                span.quiet { "alone " } (shown_figure(alone)) span.quiet { " → with others " }
                             }
-                            (shown_spread(with, seeds))
+                            (shown_figure(with))
                         }
                     }
                 }
@@ -115,22 +113,30 @@ fn card(
     }
 }
 
-/// Mean and deviation of a gain as a dot on a line; nothing is in the middle.
-fn interval(gain: Option<Spread>, widest: f64) -> Markup {
-    let is_finite = |gain: &Spread| gain.mean.is_finite() && gain.deviation.is_finite();
-    let Some(Spread { mean, deviation, .. }) = gain.filter(is_finite) else {
+/// A figure with both ends of its interval; itself, where that is not known.
+fn ends(gain: Figure) -> Option<Interval> {
+    let value = gain.value()?;
+    Some(gain.interval().unwrap_or(Interval { value, low: value, high: value }))
+}
+
+/// A gain and its interval as a dot on a line; nothing is in the middle.
+fn interval(gain: Figure, widest: f64) -> Markup {
+    let (Some(verdict), Some(Interval { value, low, high })) = (Verdict::of(gain), ends(gain))
+    else {
         return html! {};
     };
+    if ![value, low, high].iter().all(|end| end.is_finite()) {
+        return html! {};
+    }
     let x = |value: f64| at(100.0 + 94.0 * (value / widest).clamp(-1.0, 1.0));
-    let (word, class) = verdict(mean);
-    let label = format!("gain {}, {word}", shown_gain(gain, 2));
+    let label = format!("gain {}, {}", shown_gain(gain), verdict.word());
     html! {
-        svg.interval.(class) viewBox="0 0 200 22" role="img" aria-label=(label) {
+        svg.interval.(class(verdict)) viewBox="0 0 200 22" role="img" aria-label=(label) {
             title { (label) }
             path.axis d="M2 11H198" {}
             path.zero d="M100 3V19" {}
-            path.reach d=(format!("M{} 11H{}", x(mean - deviation), x(mean + deviation))) {}
-            circle cx=(x(mean)) cy="11" r="4.5" {}
+            path.reach d=(format!("M{} 11H{}", x(low), x(high))) {}
+            circle cx=(x(value)) cy="11" r="4.5" {}
         }
     }
 }
@@ -140,7 +146,7 @@ pub fn collaborators(summary: &Summary, participant: usize) -> Markup {
     let parts = figures::collaborators(summary, participant);
     if parts.is_empty() {
         return html! {
-            @if first_cell(summary, participant).is_none() { "not known yet" }
+            @if final_model(summary, participant).is_none() { "not known yet" }
             @else if was_offered(summary, participant) { "nobody: on its validation data its own model was better" }
             @else { "nobody" }
         };
@@ -239,22 +245,19 @@ fn never(page: &Page, participant: usize) -> Markup {
     }
 }
 
-/// A participant's cell of the first finished seed, whose models have files.
-fn first_cell(summary: &Summary, participant: usize) -> Option<&Cell> {
-    let (_, cells) = summary.own()?.cells.first()?;
-    Some(&cells[participant])
+/// A participant's final model with the federation's own method.
+fn final_model(summary: &Summary, participant: usize) -> Option<&Model> {
+    summary.own()?.models.get(participant)
 }
 
-/// The participants whose data a participant's models carry, with any of the seeds.
+/// The participants whose data a participant's model carries.
 fn carries(summary: &Summary, participant: usize) -> Option<BTreeSet<usize>> {
-    let own = summary.own().filter(|own| !own.cells.is_empty())?;
-    let cells = own.cells.iter().map(|(_, cells)| &cells[participant]);
-    Some(cells.flat_map(|cell| cell.provenance.iter().copied()).collect())
+    Some(final_model(summary, participant)?.provenance.iter().copied().collect())
 }
 
 /// A participant's model.
 pub fn model(summary: &Summary, participant: usize) -> Markup {
-    let Some(model) = first_cell(summary, participant) else {
+    let Some(model) = final_model(summary, participant) else {
         return html! {};
     };
     html! {

@@ -11,7 +11,7 @@ use super::{
     graphs::has_nodes,
     text::{at, name, said},
 };
-use crate::figures::{local, seeds};
+use crate::figures::local;
 
 const WIDTH: f64 = 220.0;
 const HEIGHT: f64 = 110.0;
@@ -80,7 +80,7 @@ pub fn section(page: &Page, curves: &[&Curve]) -> Markup {
     html! {
         p.note {
             (said(&summary.metric.name)) " on each participant's own validation data after each round"
-            @if seeds(summary) > 1 { ", mean over the seeds" }
+            @if summary.sessions.len() > 2 { ", mean over the sessions" }
             "; " (summary.metric.direction.name()) " is better. "
             "The scale fits the later rounds; what lies beyond it is drawn at the edge. "
             span.nowrap { (key("own")) " " (said(page.own_method())) }

@@ -11,7 +11,7 @@ use super::{
     text::{count, name, said},
 };
 use crate::{
-    figures::{seeds, size},
+    figures::size,
     plural,
     status::{flow_lines, incident_kind, incident_lines},
 };
@@ -43,7 +43,7 @@ pub fn section(record: &Record) -> Markup {
         div.tiles {
             (tile(&count(sent + delivered), "transfers, all in the ledger"))
             (tile(&count(delivered), "deliveries, all checked by the guard"))
-            (tile(&size(bytes), "moved, all seeds together"))
+            (tile(&size(bytes), "moved, all sessions together"))
             (tile(&record.incidents.iter().map(|kind| kind.1).sum::<usize>().to_string(), "incidents"))
             (tile(&summary.stops.len().to_string(), "stopped by the guard"))
         }
@@ -65,8 +65,8 @@ pub fn section(record: &Record) -> Markup {
         @if !summary.stops.is_empty() {
             h3 { "Stopped by the guard" }
             ul {
-                @for Stop { seed, method, round, message } in &summary.stops {
-                    li { (said(&format!("{method}, seed {seed}, round {round}: {message}."))) }
+                @for Stop { session, method, round, message } in &summary.stops {
+                    li { (said(&format!("{method}, {session}, round {round}: {message}."))) }
                 }
             }
         }
@@ -91,7 +91,6 @@ pub fn plans(record: &Record) -> Markup {
                 @if is_lost(record, &record.usage) { "The plan cannot be read. " }
                 @else if record.usage.is_empty() && record.plans.is_empty() { "There is no plan, or one by which nobody learns from anybody. " }
                 @else { "One plan was followed from the first round to the last. " }
-                @if seeds(&record.summary) > 1 { "Each seed has its own plan; this page shows that of the first seed, whose models are in files." }
             }
         }
         @if !record.plans.is_empty() {

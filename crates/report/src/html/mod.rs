@@ -110,12 +110,14 @@ impl Page {
         let local = figures::local(summary);
         if is_lost(&self.record, &summary.methods) {
             Some("the results cannot be read")
-        } else if summary.own().is_none_or(|own| own.cells.is_empty()) {
+        } else if summary.own().is_none_or(|own| own.done.is_empty()) {
             Some("no training is done yet, so there is nothing to compare")
         } else if local.is_none() {
             Some("the run did not include Local, so there is no baseline")
-        } else if local.is_some_and(|local| local.cells.is_empty()) {
+        } else if local.is_some_and(|local| local.scores.is_empty()) {
             Some("Local is not done yet")
+        } else if summary.own().is_none_or(|own| own.scores.is_empty()) {
+            Some("the method is not evaluated yet")
         } else {
             None
         }

@@ -4,7 +4,7 @@
 //! an edge is all that is said, but where the participant has named the other itself.
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Curve, Spread};
+use fedcompetitors_record::Curve;
 use maud::{Markup, html};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     text::{count, name, names, said},
 };
 use crate::{
-    figures::{figure, local, seeds, shown_gain, shown_spread},
+    figures::{Verdict, local, score, shown_figure, shown_gain},
     number,
 };
 
@@ -30,9 +30,10 @@ pub fn own_page(page: &Page, participant: usize, version: &str) -> String {
 /// All of that page that changes.
 pub fn own_part(page: &Page, participant: usize) -> Markup {
     let (record, summary) = (&page.record, page.summary());
-    let (one, seeds) = (&summary.participants[participant], seeds(summary));
+    let one = &summary.participants[participant];
     let gain = cards::gains(summary)[participant];
-    let [with, alone] = [summary.own(), local(summary)].map(|method| figure(method?, participant));
+    let [with, alone] = [summary.own(), local(summary)]
+        .map(|method| Some(score(summary, method?, participant).value));
     // Those that it has named itself; that others have named it is theirs to tell.
     let named: Vec<&str> = record
         .reports
@@ -62,9 +63,8 @@ pub fn own_part(page: &Page, participant: usize) -> Markup {
                 h1 { (name(&one.name)) }
                 p.facts {
                     span { (name(&summary.name)) }
-                    @if let Some(Spread { mean, .. }) = gain {
-                        @let (word, class) = cards::verdict(mean);
-                        span class=(format!("gain {class}")) { (shown_gain(gain, seeds)) " " small { (word) } }
+                    @if let Some(verdict) = Verdict::of(gain) {
+                        span class=(format!("gain {}", cards::class(verdict))) { (shown_gain(gain)) " " small { (verdict.word()) } }
                     }
                 }
                 p.note { "This page is only for you. It does not show who else competes with whom." }
@@ -72,14 +72,14 @@ pub fn own_part(page: &Page, participant: usize) -> Markup {
             section id="you" aria-labelledby="you-title" {
                 h2 id="you-title" { "You" }
                 dl.facts {
-                    @if with.is_some() {
+                    @if let Some(with) = with {
                         div {
                             dt { (said(&summary.metric.name)) }
                             dd {
-                                @if alone.is_some() {
-                                    span.quiet { "alone " } (shown_spread(alone, seeds)) span.quiet { " → with others " }
+                                @if let Some(alone) = alone {
+                                    span.quiet { "alone " } (shown_figure(alone)) span.quiet { " → with others " }
                                 }
-                                (shown_spread(with, seeds))
+                                (shown_figure(with))
                             }
                         }
                     }

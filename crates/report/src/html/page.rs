@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     audit::{finding_text, looked_at},
-    figures::{LITTLE, shown_gain, spread},
+    figures::{Verdict, evaluation, scores, shown_gain},
     plural,
 };
 
@@ -108,7 +108,6 @@ fn policy() -> String {
 pub fn header(page: &Page) -> Markup {
     let summary = page.summary();
     let (word, class) = Standing::of(page).shown();
-    let seeds: Vec<String> = summary.seeds.iter().map(ToString::to_string).collect();
     html! {
         header id="top" {
             p.eyebrow { "Federated learning among competitors" }
@@ -120,9 +119,7 @@ pub fn header(page: &Page) -> Markup {
                     span { (plural(page.record.competing.len(), "competing pair", "competing pairs")) }
                 }
                 @if !page.own_method().is_empty() { span { (said(page.own_method())) } }
-                @if !seeds.is_empty() {
-                    span { (if seeds.len() == 1 { "seed " } else { "seeds " }) (seeds.join(", ")) }
-                }
+                @if let Some(evaluation) = evaluation(summary) { span { (evaluation) } }
             }
             (verdict(page))
             (tiles(page))
@@ -210,15 +207,17 @@ const MOST_FINDINGS: usize = 20;
 /// The figures that people ask for first.
 fn tiles(page: &Page) -> Markup {
     let summary = page.summary();
-    let gains: Vec<f64> =
-        cards::gains(summary).into_iter().flatten().map(|gain| gain.mean).collect();
-    let count = |wanted: fn(f64) -> bool| gains.iter().filter(|gain| wanted(**gain)).count();
+    let verdicts: Vec<Verdict> =
+        cards::gains(summary).into_iter().filter_map(Verdict::of).collect();
+    let count = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    let own = summary.own().and_then(|own| scores(summary, own));
+    let mean = own.map(|scores| scores.mean.gain).filter(|_| !verdicts.is_empty());
     html! {
         div.tiles {
-            @if let Some(mean) = spread(&gains) {
-                (ledger::tile(&shown_gain(Some(mean), 1), &format!("mean gain over Local ({})", said(&summary.metric.name))))
-                (ledger::tile(&format!("{} of {}", count(|gain| gain > LITTLE), gains.len()), "participants are better off"))
-                (ledger::tile(&count(|gain| gain < -LITTLE).to_string(), "worse off"))
+            @if let Some(mean) = mean {
+                (ledger::tile(&shown_gain(mean), &format!("mean gain over Local ({})", said(&summary.metric.name))))
+                (ledger::tile(&format!("{} of {}", count(Verdict::Better), verdicts.len()), "participants are better off"))
+                (ledger::tile(&count(Verdict::Worse).to_string(), "worse off"))
             }
             @if !is_lost(&page.record, &page.record.usage) {
                 (ledger::tile(&page.record.usage.len().to_string(), "edges in the plan"))

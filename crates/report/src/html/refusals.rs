@@ -7,7 +7,7 @@ use super::{
     is_lost,
     text::{name, said},
 };
-use crate::{figures::seeds, plural};
+use crate::plural;
 
 /// Refusals that are all spread out; more are folded by participant.
 const SPREAD: usize = 12;
@@ -28,7 +28,6 @@ pub fn section(record: &Record, all: &[Refused], unexplained: usize, folder: &st
     html! {
         p.note {
             (plural(all.len() + unexplained, "useful edge was", "useful edges were")) " refused"
-            @if seeds(&record.summary) > 1 { " with the first seed" }
             ". Each would have helped; the number is its benefit."
         }
         @for group in shown.chunk_by(|a, b| a.helped == b.helped) {

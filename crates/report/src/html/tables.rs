@@ -1,12 +1,13 @@
 //! The methods side by side, and what the run is.
 
-use fedcompetitors_record::{Record, Role, Summary};
+use fedcompetitors_record::{Record, Summary};
 use maud::{Markup, html};
 
 use super::text::{lines, name, said};
 use crate::{
-    figures::{LITTLE, comparison, everybody, legend},
-    status::plan_lines,
+    figures::{comparison, evaluation, everybody, further, legend},
+    run::notes,
+    status::{disclosure_lines, plan_lines},
 };
 
 /// A table whose first column names its rows and whose others are numbers.
@@ -46,29 +47,39 @@ pub fn methods(summary: &Summary) -> Markup {
         p.note { (said(&legend(summary).replace('\n', " "))) }
         (figures("The methods", &headings, &rows))
         p.note {
-            "Better and worse off: participants whose mean gain is beyond ±" (LITTLE)
-            ". Gradients: for each participant, estimates included. "
-            @if summary.methods.iter().any(|method| method.role == Role::Reference) {
-                "A reference breaks the rule and is shown only for comparison."
-            }
+            "Better and worse off: participants whose whole interval of the gain is above or below 0. Gradients: for each participant, estimates included."
         }
+        @for note in notes(summary) { p.note { (said(&note)) } }
         @for sentence in plan_lines(summary) { p { (said(&sentence)) } }
+        @for sentence in disclosure_lines(summary) { p { (said(&sentence)) } }
         details {
             summary { "Every participant with every method" }
             (figures("Every participant with every method", &all_headings, &everybody(summary)))
         }
+        @let further = further(summary);
+        @if !further.is_empty() {
+            @let headings = [&["mean over the participants".to_owned()], &all_headings[1..]].concat();
+            details {
+                summary { "Further figures" }
+                (figures("Further figures", &headings, &further))
+            }
+        }
     }
 }
 
-/// What the run is: seeds, versions, settings.
+/// What the run is: evaluation, versions, settings.
 pub fn about(record: &Record) -> Markup {
     let summary = &record.summary;
-    let seeds: Vec<String> = summary.seeds.iter().map(ToString::to_string).collect();
+    let evaluation = evaluation(summary);
     let methods: Vec<&str> = summary.methods.iter().map(|method| method.name.as_str()).collect();
     let facts = [
         ("Federation", name(&summary.name), summary.name.is_empty()),
         ("Methods", html! { (said(&methods.join(", "))) }, methods.is_empty()),
-        ("Seeds", html! { (seeds.join(", ")) }, seeds.is_empty()),
+        (
+            "Figures from",
+            html! { @if let Some(rows) = &evaluation { (rows) } },
+            evaluation.is_none(),
+        ),
         ("Program", html! { "fedcompetitors " (said(&record.program)) }, record.program.is_empty()),
     ];
     let nothing = if record.problems.is_empty() { "not known yet" } else { "cannot be read" };

@@ -1,8 +1,8 @@
 //! The page as a whole: what it says, that nothing breaks out of it, that it is well formed.
 
 use fedcompetitors_record::{
-    Cell, Curve, Direction, Flaw, IncidentKind, LedgerLine, Method, Metric, Moved, Participant,
-    PlanStep, Role, Rule, Status, Summary,
+    Curve, Direction, Figure, Flaw, IncidentKind, Interval, LedgerLine, Method, Metric, Model,
+    Moved, Participant, PlanStep, Role, Rule, Score, Scores, Session, Status, Summary,
 };
 
 use super::*;
@@ -38,6 +38,7 @@ fn record(names: &[&str]) -> Record {
         name: (*name).into(),
         source: String::new(),
         samples: 1_000 + at,
+        has_few_of_a_class: false,
         competitors: match at {
             0 => vec![names[1].into()],
             1 => vec![names[0].into()],
@@ -63,7 +64,7 @@ fn record(names: &[&str]) -> Record {
             federation: "name = \"small\"\n".into(),
             participants: participants.collect(),
             methods: vec![own, method("local", Role::Baseline, 0.0, names.len())],
-            seeds: vec![1, 2],
+            sessions: vec![Session::Final, Session::Fold { repeat: 2, fold: 5 }],
             ..Summary::default()
         },
         program: "version 0.1.0".into(),
@@ -84,17 +85,22 @@ fn record(names: &[&str]) -> Record {
     }
 }
 
-/// A method with two seeds by which the third participant is better by `add` and learns from the
-/// first.
+/// A method by which the third participant is better by `add` and learns from the first.
 fn method(name: &str, role: Role, add: f64, count: usize) -> Method {
-    let cell = |base: f64, at: usize| Cell {
-        test: Some(base + if at == 2 { add } else { 0.0 }),
+    let figure =
+        |value: f64| Figure::Interval(Interval { value, low: value - 0.02, high: value + 0.03 });
+    let score = |at: usize| {
+        let more = if at == 2 { add } else { 0.0 };
+        Score { value: figure(0.7 + more), gain: figure(more) }
+    };
+    let mean = Score { value: figure(0.7 + add / count as f64), gain: figure(add / count as f64) };
+    let participants = (0..count).map(score).collect();
+    let model = |at: usize| Model {
         provenance: if at == 2 { vec![0, 2] } else { vec![at] },
         parts: if at == 2 { vec![(0, 0.25), (2, 0.75)] } else { Vec::new() },
         file: Some(format!("models/{at}")),
         hash: "00ff".into(),
     };
-    let cells = |base: f64| (0..count).map(|at| cell(base, at)).collect();
     Method {
         name: name.into(),
         role,
@@ -104,7 +110,10 @@ fn method(name: &str, role: Role, add: f64, count: usize) -> Method {
         policy: String::new(),
         trainer: String::new(),
         estimator: None,
-        cells: vec![(1, cells(0.70)), (2, cells(0.72))],
+        done: vec![Session::Final, Session::Fold { repeat: 1, fold: 1 }],
+        scores: vec![Scores { metric: "AUC".into(), mean, participants }],
+        models: (0..count).map(model).collect(),
+        disclosures: Vec::new(),
         gradients: 10,
         plans: Vec::new(),
         edges: 1,
@@ -287,6 +296,8 @@ fn sections_are_there_one_by_one() {
 fn without_local_there_is_no_gain_and_the_page_says_why() {
     let mut run = small(&["A", "B", "C", "D"]);
     run.record.summary.methods.truncate(1);
+    let scores = &mut run.record.summary.methods[0].scores[0].participants;
+    scores.iter_mut().for_each(|score| score.gain = Figure::Undefined);
     let page = page(&run);
     assert!(page.contains("No gain is shown: the run did not include Local"), "{page}");
     assert!(!page.contains("class=\"gain") && !page.contains("mean gain over Local"), "{page}");
@@ -318,7 +329,7 @@ fn numbers_that_are_none_do_no_harm() {
     let mut run = small(&["A", "B", "C", "D"]);
     run.record.benefit[0].2 = f64::INFINITY;
     run.record.curves[0].points[1].1 = f64::INFINITY;
-    run.record.summary.methods[0].cells[0].1[2].test = Some(f64::NEG_INFINITY);
+    run.record.summary.methods[0].scores[0].participants[2].gain = Figure::Value(f64::NEG_INFINITY);
     let page = page(&run);
     assert_well_formed(&page);
     let drawn = page.split(" d=\"").skip(1).map(|rest| rest.split('"').next().unwrap_or_default());

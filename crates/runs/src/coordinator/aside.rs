@@ -6,6 +6,8 @@ use fedcompetitors_federate::{
 };
 use fedcompetitors_graphs::{BenefitGraph, Entry};
 
+use fedcompetitors_record::Session;
+
 use super::{Coordinator, own};
 use crate::{
     RunError,
@@ -37,7 +39,7 @@ impl Coordinator {
             1 => MIXTURE.name().to_owned(),
             _ => format!("{} before round {before}", MIXTURE.name()),
         };
-        self.store.set_aside(self.about.seed, &label)?;
+        self.store.set_aside(Session::Final, &label)?;
         let fresh = Exchange::new(&self.competing).save();
         self.aside = Some(Aside {
             label,
@@ -59,7 +61,7 @@ impl Coordinator {
         let Some(Aside { label, .. }) = &self.aside else {
             return Ok(());
         };
-        self.store.keep_estimate(self.about.seed, label, &self.happened.transfers)
+        self.store.keep_estimate(Session::Final, label, &self.happened.transfers)
     }
 
     /// Breaks the estimate off: what it has shown stays on record, and nothing is found.
@@ -90,6 +92,6 @@ impl Coordinator {
         let Happened { transfers, .. } = std::mem::replace(&mut self.happened, happened);
         let estimate = Estimate { benefit: benefit.clone(), gradients, before };
         self.round = before.saturating_sub(1);
-        self.store.add_estimate(self.about.seed, &label, &estimate, &transfers)
+        self.store.add_estimate(Session::Final, &label, &estimate, &transfers)
     }
 }

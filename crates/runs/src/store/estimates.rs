@@ -4,7 +4,7 @@ use fedcompetitors_graphs::{BenefitGraph, Participants};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{LAST_HEARD, Store, trainings::enter};
-use fedcompetitors_record::Transfer;
+use fedcompetitors_record::{Session, Transfer};
 
 use crate::RunError;
 
@@ -25,19 +25,19 @@ pub fn title(estimator: &str) -> String {
 }
 
 impl Store {
-    /// What an estimator has found with a seed.
+    /// What an estimator has found with a session.
     pub fn estimate(
         &self,
         participants: &Participants,
-        seed: u64,
+        session: Session,
         estimator: &str,
     ) -> Result<Option<Estimate>, RunError> {
         let found: Option<(u64, usize)> = self
             .connection
             .query_row(
                 "SELECT gradients, before FROM estimates
-                 WHERE seed = ? AND estimator = ? AND gradients IS NOT NULL",
-                params![seed, estimator],
+                 WHERE session = ? AND estimator = ? AND gradients IS NOT NULL",
+                params![session.to_string(), estimator],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .optional()
@@ -47,8 +47,8 @@ impl Store {
         };
         let mut benefit = BenefitGraph::builder(participants);
         let edges: Vec<(usize, usize, f64)> = self.rows(
-            "SELECT helper, helped, benefit FROM benefits WHERE seed = ? AND estimator = ?",
-            params![seed, estimator],
+            "SELECT helper, helped, benefit FROM benefits WHERE session = ? AND estimator = ?",
+            params![session.to_string(), estimator],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         for (from, to, value) in edges {
@@ -57,20 +57,20 @@ impl Store {
         Ok(Some(Estimate { benefit: benefit.build(), gradients, before }))
     }
 
-    /// What was found last with a seed, where it was asked for more than once.
+    /// What was found last with a session, where it was asked for more than once.
     pub fn last_estimate(
         &self,
         participants: &Participants,
-        seed: u64,
+        session: Session,
     ) -> Result<Option<Estimate>, RunError> {
         let last: Vec<String> = self.rows(
-            "SELECT estimator FROM estimates WHERE seed = ? AND gradients IS NOT NULL
+            "SELECT estimator FROM estimates WHERE session = ? AND gradients IS NOT NULL
              ORDER BY before DESC, id DESC LIMIT 1",
-            [seed],
+            [session.to_string()],
             |row| row.get(0),
         )?;
         match last.first() {
-            Some(estimator) => self.estimate(participants, seed, estimator),
+            Some(estimator) => self.estimate(participants, session, estimator),
             None => Ok(None),
         }
     }
@@ -78,25 +78,25 @@ impl Store {
     /// Keeps what an estimator has found, and what moved for that.
     pub fn add_estimate(
         &mut self,
-        seed: u64,
+        session: Session,
         estimator: &str,
         Estimate { benefit, gradients, before }: &Estimate,
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
         self.change(|transaction| {
-            begin(transaction, seed, estimator, Some(*gradients), transfers)?;
+            begin(transaction, session, estimator, Some(*gradients), transfers)?;
             transaction.execute(
-                "UPDATE estimates SET before = ? WHERE seed = ? AND estimator = ?",
-                params![before, seed, estimator],
+                "UPDATE estimates SET before = ? WHERE session = ? AND estimator = ?",
+                params![before, session.to_string(), estimator],
             )?;
             transaction.execute(
-                "DELETE FROM stops WHERE seed = ? AND method = ?",
-                params![seed, title(estimator)],
+                "DELETE FROM stops WHERE session = ? AND method = ?",
+                params![session.to_string(), title(estimator)],
             )?;
             let mut insert = transaction.prepare("INSERT INTO benefits VALUES (?, ?, ?, ?, ?)")?;
             for to in 0..benefit.participants().len() {
                 for (from, value) in benefit.helpers(to) {
-                    insert.execute(params![seed, estimator, from, to, value])?;
+                    insert.execute(params![session.to_string(), estimator, from, to, value])?;
                 }
             }
             Ok(())
@@ -104,16 +104,16 @@ impl Store {
     }
 
     /// What an earlier estimate of this name has shown stays on record, under another one.
-    pub fn set_aside(&mut self, seed: u64, estimator: &str) -> Result<(), RunError> {
+    pub fn set_aside(&mut self, session: Session, estimator: &str) -> Result<(), RunError> {
         self.change(|transaction| {
             for table in ["benefits", "estimates"] {
                 transaction.execute(
                     &format!(
                         "UPDATE {table} SET estimator = ?2 || ', earlier ' ||
-                             (SELECT id FROM estimates WHERE seed = ?1 AND estimator = ?2)
-                         WHERE seed = ?1 AND estimator = ?2"
+                             (SELECT id FROM estimates WHERE session = ?1 AND estimator = ?2)
+                         WHERE session = ?1 AND estimator = ?2"
                     ),
-                    params![seed, estimator],
+                    params![session.to_string(), estimator],
                 )?;
             }
             Ok(())
@@ -123,26 +123,26 @@ impl Store {
     /// Keeps what has moved in an estimate that is not finished.
     pub fn keep_estimate(
         &mut self,
-        seed: u64,
+        session: Session,
         estimator: &str,
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
-        self.change(|transaction| begin(transaction, seed, estimator, None, transfers))
+        self.change(|transaction| begin(transaction, session, estimator, None, transfers))
     }
 
     /// Says that the guard has stopped an estimate, and keeps what had moved until then.
     pub fn stop_estimate(
         &mut self,
-        seed: u64,
+        session: Session,
         estimator: &str,
         (round, message): (usize, &str),
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
         self.change(|transaction| {
-            begin(transaction, seed, estimator, None, transfers)?;
+            begin(transaction, session, estimator, None, transfers)?;
             transaction.execute(
                 "INSERT OR REPLACE INTO stops VALUES (?, ?, ?, ?)",
-                params![seed, title(estimator), round, message],
+                params![session.to_string(), title(estimator), round, message],
             )
         })?;
         Ok(())
@@ -152,7 +152,7 @@ impl Store {
 /// Begins an estimate anew: what is kept of one that was stopped, or is not finished, makes room.
 fn begin(
     transaction: &Transaction<'_>,
-    seed: u64,
+    session: Session,
     estimator: &str,
     gradients: Option<u64>,
     transfers: &[Transfer],
@@ -160,27 +160,27 @@ fn begin(
     // What was known when it began.
     let known: u64 = transaction.query_row(
         &format!(
-            "SELECT ifnull((SELECT known FROM estimates WHERE seed = ? AND estimator = ?),
+            "SELECT ifnull((SELECT known FROM estimates WHERE session = ? AND estimator = ?),
                            {LAST_HEARD})"
         ),
-        params![seed, estimator],
+        params![session.to_string(), estimator],
         |row| row.get(0),
     )?;
     transaction.execute(
         "DELETE FROM estimate_ledger WHERE estimate =
-             (SELECT id FROM estimates WHERE seed = ? AND estimator = ?)",
-        params![seed, estimator],
+             (SELECT id FROM estimates WHERE session = ? AND estimator = ?)",
+        params![session.to_string(), estimator],
     )?;
     for table in ["benefits", "estimates"] {
         transaction.execute(
-            &format!("DELETE FROM {table} WHERE seed = ? AND estimator = ?"),
-            params![seed, estimator],
+            &format!("DELETE FROM {table} WHERE session = ? AND estimator = ?"),
+            params![session.to_string(), estimator],
         )?;
     }
     transaction.execute(
-        "INSERT INTO estimates (seed, estimator, gradients, entries, known)
+        "INSERT INTO estimates (session, estimator, gradients, entries, known)
          VALUES (?, ?, ?, ?, ?)",
-        params![seed, estimator, gradients, transfers.len(), known],
+        params![session.to_string(), estimator, gradients, transfers.len(), known],
     )?;
     let id = transaction.last_insert_rowid();
     enter(transaction, "estimate_ledger", id, transfers)

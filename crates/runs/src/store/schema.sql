@@ -12,7 +12,8 @@ CREATE TABLE participants (
     name TEXT NOT NULL UNIQUE,
     source TEXT NOT NULL,           -- its data file, or that its data is generated
     source_hash TEXT NOT NULL,      -- SHA-256 of what was read
-    samples INTEGER NOT NULL
+    samples INTEGER NOT NULL,
+    few INTEGER NOT NULL DEFAULT 0  -- whether a class has so few rows that figures say little
 ) STRICT;
 
 -- a's own report that it competes with b.
@@ -24,42 +25,43 @@ CREATE TABLE competing (
     PRIMARY KEY (a, b)
 ) STRICT, WITHOUT ROWID;
 
--- Which samples are for what, for each seed.
+-- Which samples are for what, in each session.
 CREATE TABLE splits (
-    seed INTEGER NOT NULL,
+    session TEXT NOT NULL,          -- final, or repeat 1 fold 1, …
     participant INTEGER NOT NULL REFERENCES participants,
     training INTEGER NOT NULL,
     validation INTEGER NOT NULL,
     test INTEGER NOT NULL,
     hash TEXT NOT NULL,             -- SHA-256 of the rows of the three parts
-    PRIMARY KEY (seed, participant)
+    tested TEXT NOT NULL,           -- JSON: the numbers of the rows of the test in their file
+    PRIMARY KEY (session, participant)
 ) STRICT, WITHOUT ROWID;
 
 -- Who would help whom, as an estimator found it.
 CREATE TABLE estimates (
     id INTEGER PRIMARY KEY,
-    seed INTEGER NOT NULL,
+    session TEXT NOT NULL,          -- final, or repeat 1 fold 1, …
     estimator TEXT NOT NULL,
     gradients INTEGER,              -- what it cost each participant; NULL if it was not finished
     entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger
     before INTEGER NOT NULL DEFAULT 1, -- the first round of a training that knew of it
     known INTEGER NOT NULL DEFAULT 0, -- the last declaration that had been heard when it began
-    UNIQUE (seed, estimator)
+    UNIQUE (session, estimator)
 ) STRICT;
 
 CREATE TABLE benefits (
-    seed INTEGER NOT NULL,
+    session TEXT NOT NULL,          -- final, or repeat 1 fold 1, …
     estimator TEXT NOT NULL,
     helper INTEGER NOT NULL REFERENCES participants,
     helped INTEGER NOT NULL REFERENCES participants,
     benefit REAL NOT NULL,
-    PRIMARY KEY (seed, estimator, helper, helped)
+    PRIMARY KEY (session, estimator, helper, helped)
 ) STRICT, WITHOUT ROWID;
 
--- One training: a method with a seed.
+-- One training: a method in a session.
 CREATE TABLE trainings (
     id INTEGER PRIMARY KEY,
-    seed INTEGER NOT NULL,
+    session TEXT NOT NULL,          -- final, or repeat 1 fold 1, …
     method TEXT NOT NULL,
     role TEXT NOT NULL,             -- own, baseline or reference
     rule TEXT NOT NULL,             -- the rule that its plans keep: paths or messages
@@ -72,9 +74,10 @@ CREATE TABLE trainings (
     welfare REAL,                   -- of its plan; NULL where there is none
     upper_bound REAL,               -- no plan that keeps the rule has a larger welfare
     note TEXT,                      -- what else there is to say of how the plan was made
+    forecast TEXT,                  -- JSON: what the estimate predicts under both rules
     entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger when that was last written
     hash TEXT,                      -- SHA-256 of all that is kept of it; NULL until it is done
-    UNIQUE (seed, method)
+    UNIQUE (session, method)
 ) STRICT;
 
 -- helped may use what helper sends.
@@ -125,6 +128,35 @@ CREATE TABLE metrics (
     PRIMARY KEY (training, participant, round, split, metric)
 ) STRICT, WITHOUT ROWID;
 
+-- What the messages of a training would reveal of few rows, and what was done about it.
+CREATE TABLE disclosures (
+    id INTEGER PRIMARY KEY,
+    training INTEGER NOT NULL REFERENCES trainings,
+    disclosure TEXT NOT NULL        -- JSON
+) STRICT;
+
+-- What the models predict for the rows of the test: the outputs of the model, row by row.
+CREATE TABLE predictions (
+    training INTEGER NOT NULL REFERENCES trainings,
+    participant INTEGER NOT NULL REFERENCES participants,
+    outputs BLOB NOT NULL,          -- 4 bytes each, little-endian
+    PRIMARY KEY (training, participant)
+) STRICT, WITHOUT ROWID;
+
+-- Figures of all sessions together, with 95 % intervals; NULL where they are not defined.
+CREATE TABLE figures (
+    id INTEGER PRIMARY KEY,
+    method TEXT NOT NULL,
+    metric TEXT NOT NULL,
+    participant INTEGER REFERENCES participants, -- NULL for the mean over the participants
+    value REAL,
+    low REAL,
+    high REAL,
+    gain REAL,                      -- over the method that trains everybody alone; above 0 is better
+    gain_low REAL,
+    gain_high REAL
+) STRICT;
+
 -- Whatever has moved in trainings. The coordinator is NULL.
 CREATE TABLE ledger (
     training INTEGER NOT NULL REFERENCES trainings,
@@ -167,11 +199,11 @@ CREATE TABLE incidents (
 -- Trainings and estimates that the guard has stopped, which goes away when a resumed run gets past that round.
 -- What moved until then is in the ledger, beyond the checkpoint.
 CREATE TABLE stops (
-    seed INTEGER NOT NULL,
+    session TEXT NOT NULL,          -- final, or repeat 1 fold 1, …
     method TEXT NOT NULL,
     round INTEGER NOT NULL,         -- 0: before the training was begun
     message TEXT NOT NULL,
-    PRIMARY KEY (seed, method)
+    PRIMARY KEY (session, method)
 ) STRICT, WITHOUT ROWID;
 
 -- Where to go on after an interruption.

@@ -4,6 +4,7 @@ use fedcompetitors_record::Status;
 use std::path::PathBuf;
 
 use fedcompetitors_graphs::{BenefitGraph, Participants};
+use fedcompetitors_record::Session;
 
 use super::*;
 use fedcompetitors_federate::exchange::Exchange;
@@ -70,7 +71,12 @@ fn a_stopped_estimate_is_on_record() {
     let (_folder, _path, mut store) = begun();
     let participants = Participants::numbered(2);
     let competing = CompetingGraph::builder(&participants).build();
-    let source = |name: &str| (name.to_owned(), String::new(), 1);
+    let source = |name: &str| StoredSource {
+        name: name.into(),
+        hash: String::new(),
+        samples: 1,
+        few: false,
+    };
     store.begin(&[], &competing, &[source("a"), source("b")]).expect("begun");
     let mut exchange = Exchange::recorded(&competing, None);
     exchange.begin(1);
@@ -81,14 +87,17 @@ fn a_stopped_estimate_is_on_record() {
         store.rows(&query, [], |row| row.get(0)).expect("counted")[0]
     };
     for _ in 0..2 {
-        store.stop_estimate(1, "mixture", (3, "stopped"), &transfers).expect("kept");
+        store.stop_estimate(Session::Final, "mixture", (3, "stopped"), &transfers).expect("kept");
         assert_eq!((count(&store, "stops"), count(&store, "estimate_ledger")), (1, 1));
-        assert!(store.estimate(&participants, 1, "mixture").expect("read").is_none());
+        assert!(store.estimate(&participants, Session::Final, "mixture").expect("read").is_none());
     }
     let benefit = BenefitGraph::builder(&participants).build();
     let estimate = Estimate { benefit, gradients: 7, before: 1 };
-    store.add_estimate(1, "mixture", &estimate, &[]).expect("kept");
+    store.add_estimate(Session::Final, "mixture", &estimate, &[]).expect("kept");
     assert_eq!((count(&store, "stops"), count(&store, "estimate_ledger")), (0, 0));
-    let found = store.estimate(&participants, 1, "mixture").expect("read").expect("it is there");
+    let found = store
+        .estimate(&participants, Session::Final, "mixture")
+        .expect("read")
+        .expect("it is there");
     assert_eq!(found.gradients, 7);
 }

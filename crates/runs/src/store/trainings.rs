@@ -2,21 +2,23 @@
 
 use std::borrow::Cow;
 
-use fedcompetitors_federate::exchange::hex;
-use fedcompetitors_record::{Flow, Incident, PlanFigures, Role, Rule, Stop, Transfer};
+use fedcompetitors_federate::exchange::{bytes, hex};
+use fedcompetitors_record::{
+    Disclosure, Flow, Incident, PlanFigures, Role, Rule, Session, Stop, Transfer,
+};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
 use super::{Store, json, named, whole};
 use crate::RunError;
 
-/// A method with a seed, as it stands in the store.
+/// A method with a session, as it stands in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTraining {
     /// Its number.
     pub id: i64,
-    /// The seed.
-    pub seed: u64,
+    /// The session.
+    pub session: Session,
     /// The method's name.
     pub method: String,
     /// The role of the method.
@@ -68,12 +70,14 @@ pub struct StoredModel {
     pub provenance: Vec<usize>,
     /// From whom it has learned, itself included, with the part of each.
     pub parts: Vec<(usize, f32)>,
+    /// What it predicts for the rows of the test; none where there is no test here.
+    pub predictions: Option<Vec<f32>>,
 }
 
 /// What a training is before its first round.
 #[derive(Debug)]
 pub struct NewTraining {
-    pub seed: u64,
+    pub session: Session,
     pub method: String,
     pub role: Role,
     pub rule: Rule,
@@ -92,21 +96,25 @@ pub struct NewTraining {
 }
 
 impl Store {
-    /// The training of a method with a seed.
-    pub fn training(&self, seed: u64, method: &str) -> Result<Option<StoredTraining>, RunError> {
+    /// The training of a method with a session.
+    pub fn training(
+        &self,
+        session: Session,
+        method: &str,
+    ) -> Result<Option<StoredTraining>, RunError> {
         let all = self.trainings()?;
-        Ok(all.into_iter().find(|one| one.seed == seed && one.method == method))
+        Ok(all.into_iter().find(|one| one.session == session && one.method == method))
     }
 
     /// All trainings that were begun, in order.
     pub fn trainings(&self) -> Result<Vec<StoredTraining>, RunError> {
         self.rows(
-            "SELECT id, seed, method, role, rounds, gradients, rule FROM trainings ORDER BY id",
+            "SELECT id, session, method, role, rounds, gradients, rule FROM trainings ORDER BY id",
             [],
             |row| {
                 Ok(StoredTraining {
                     id: row.get(0)?,
-                    seed: row.get(1)?,
+                    session: named(row, 1)?,
                     method: row.get(2)?,
                     role: named(row, 3)?,
                     rounds: row.get(4)?,
@@ -122,11 +130,11 @@ impl Store {
         self.change(|transaction| {
             let plan = new.plan.as_ref();
             transaction.execute(
-                "INSERT INTO trainings (seed, method, role, policy, trainer, estimator, rounds,
-                                        certificate, welfare, upper_bound, note, rule)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO trainings (session, method, role, policy, trainer, estimator, rounds,
+                                        certificate, welfare, upper_bound, note, forecast, rule)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
-                    new.seed,
+                    new.session.to_string(),
                     new.method,
                     new.role.name(),
                     new.policy,
@@ -137,6 +145,7 @@ impl Store {
                     plan.map(|plan| plan.welfare),
                     plan.map(|plan| plan.upper_bound),
                     plan.and_then(|plan| plan.note.as_ref()),
+                    plan.and_then(|plan| plan.forecast.as_ref()).map(json),
                     new.rule.name()
                 ],
             )?;
@@ -233,10 +242,19 @@ impl Store {
             happened.insert(transaction, training)?;
             forget_stop(transaction, training, None)?;
             let mut insert = transaction.prepare("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)")?;
+            let mut disclose = transaction
+                .prepare("INSERT INTO disclosures (training, disclosure) VALUES (?, ?)")?;
+            for disclosure in &happened.disclosures {
+                disclose.execute(params![training, json(disclosure)])?;
+            }
+            let mut predict = transaction.prepare("INSERT INTO predictions VALUES (?, ?, ?)")?;
             for (participant, model) in models.iter().enumerate() {
-                let StoredModel { file, hash, provenance, parts } = model;
+                let StoredModel { file, hash, provenance, parts, predictions } = model;
                 let (provenance, parts) = (json(provenance), json(parts));
                 insert.execute(params![training, participant, file, hash, provenance, parts])?;
+                if let Some(outputs) = predictions {
+                    predict.execute(params![training, participant, bytes(outputs)])?;
+                }
             }
             transaction.execute(
                 "UPDATE trainings SET gradients = ? WHERE id = ?",
@@ -255,14 +273,14 @@ impl Store {
     /// checkpoint for whoever wants to know how it came to that. The checkpoint stays where it
     /// was: a resumed run does these rounds again.
     pub fn stop(&mut self, stop: &Stop, happened: &Happened) -> Result<(), RunError> {
-        let training = self.training(stop.seed, &stop.method)?;
+        let training = self.training(stop.session, &stop.method)?;
         self.change(|transaction| {
             if let Some(training) = training {
                 happened.insert(transaction, training.id)?;
             }
             transaction.execute(
                 "INSERT OR REPLACE INTO stops VALUES (?, ?, ?, ?)",
-                params![stop.seed, stop.method, stop.round, stop.message],
+                params![stop.session.to_string(), stop.method, stop.round, stop.message],
             )
         })?;
         Ok(())
@@ -283,11 +301,11 @@ impl Store {
     /// What the guard has stopped.
     pub fn stops(&self) -> Result<Vec<Stop>, RunError> {
         self.rows(
-            "SELECT seed, method, round, message FROM stops ORDER BY seed, method",
+            "SELECT session, method, round, message FROM stops ORDER BY session, method",
             [],
             |row| {
                 Ok(Stop {
-                    seed: row.get(0)?,
+                    session: named(row, 0)?,
                     method: row.get(1)?,
                     round: row.get(2)?,
                     message: row.get(3)?,
@@ -303,6 +321,8 @@ pub struct Happened {
     pub figures: Vec<Figure>,
     pub transfers: Vec<Transfer>,
     pub incidents: Vec<Incident>,
+    /// Known when the training ends.
+    pub disclosures: Vec<Disclosure>,
 }
 
 impl Happened {
@@ -368,7 +388,7 @@ pub fn enter(
 /// happens now.
 fn make_room(transaction: &Transaction<'_>, training: i64) -> rusqlite::Result<()> {
     let was_stopped: bool = transaction.query_row(
-        "SELECT EXISTS (SELECT 1 FROM stops JOIN trainings USING (seed, method) WHERE id = ?)",
+        "SELECT EXISTS (SELECT 1 FROM stops JOIN trainings USING (session, method) WHERE id = ?)",
         [training],
         |row| row.get(0),
     )?;
@@ -393,7 +413,7 @@ fn forget_stop(
 ) -> rusqlite::Result<usize> {
     transaction.execute(
         "DELETE FROM stops WHERE round <= ifnull(?2, round)
-         AND (seed, method) = (SELECT seed, method FROM trainings WHERE id = ?1)",
+         AND (session, method) = (SELECT session, method FROM trainings WHERE id = ?1)",
         params![training, round],
     )
 }

@@ -11,9 +11,9 @@ use super::Store;
 use crate::RunError;
 
 /// All that is kept of a training when it ends, and what its figures are read with.
-const TRAINING: [&str; 10] = [
-    "SELECT id, seed, method, role, rule, policy, trainer, estimator, rounds, gradients, certificate, welfare,
-            upper_bound, note, entries, (SELECT value FROM run WHERE key = 'name')
+const TRAINING: [&str; 12] = [
+    "SELECT id, session, method, role, rule, policy, trainer, estimator, rounds, gradients, certificate, welfare,
+            upper_bound, note, forecast, entries, (SELECT value FROM run WHERE key = 'name')
      FROM trainings WHERE id = ?1",
     "SELECT id, name FROM participants WHERE ?1 IS NOT NULL ORDER BY id",
     "SELECT helper, helped FROM usage WHERE training = ?1 ORDER BY helper, helped",
@@ -22,6 +22,8 @@ const TRAINING: [&str; 10] = [
     "SELECT source, statement, pairs FROM flows WHERE training = ?1 ORDER BY source",
     "SELECT participant, round, split, metric, value FROM metrics WHERE training = ?1
      ORDER BY participant, round, split, metric",
+    "SELECT disclosure FROM disclosures WHERE training = ?1 ORDER BY id",
+    "SELECT participant, outputs FROM predictions WHERE training = ?1 ORDER BY participant",
     "SELECT entry, round, sender, receiver, content, made_of, provenance, bytes, hash
      FROM ledger WHERE training = ?1 ORDER BY entry",
     "SELECT round, participant, kind FROM incidents WHERE training = ?1 ORDER BY id",
@@ -30,18 +32,20 @@ const TRAINING: [&str; 10] = [
 ];
 
 /// All else that is kept of a run that is complete, and which trainings it has.
-const RUN: [&str; 8] = [
+const RUN: [&str; 9] = [
     "SELECT key, value FROM run WHERE key <> 'hash' ORDER BY key",
-    "SELECT id, name, source, source_hash, samples FROM participants ORDER BY id",
+    "SELECT id, name, source, source_hash, samples, few FROM participants ORDER BY id",
     "SELECT a, b, since, heard FROM competing ORDER BY a, b",
-    "SELECT seed, participant, training, validation, test, hash FROM splits
-     ORDER BY seed, participant",
-    "SELECT id, seed, estimator, gradients, entries, before, known FROM estimates ORDER BY id",
+    "SELECT session, participant, training, validation, test, hash, tested FROM splits
+     ORDER BY session, participant",
+    "SELECT id, session, estimator, gradients, entries, before, known FROM estimates ORDER BY id",
     "SELECT estimate, entry, round, sender, receiver, content, made_of, provenance, bytes, hash
      FROM estimate_ledger ORDER BY estimate, entry",
-    "SELECT seed, estimator, helper, helped, benefit FROM benefits
-     ORDER BY seed, estimator, helper, helped",
+    "SELECT session, estimator, helper, helped, benefit FROM benefits
+     ORDER BY session, estimator, helper, helped",
     "SELECT id, hash FROM trainings ORDER BY id",
+    "SELECT method, metric, participant, value, low, high, gain, gain_low, gain_high FROM figures
+     ORDER BY id",
 ];
 
 /// The hash of all that is kept of a training.
@@ -96,16 +100,16 @@ fn add(
 }
 
 impl Store {
-    /// The trainings, by method and seed, of which something is not what it was when they ended;
+    /// The trainings, by method and session, of which something is not what it was when they ended;
     /// empty is the title of the run itself.
     pub fn altered(&self) -> Result<Vec<String>, RunError> {
         let mut altered = Vec::new();
-        let trainings: Vec<(i64, u64, String, bool, Option<String>)> = self.rows(
-            "SELECT id, seed, method, gradients IS NOT NULL, hash FROM trainings ORDER BY id",
+        let trainings: Vec<(i64, String, String, bool, Option<String>)> = self.rows(
+            "SELECT id, session, method, gradients IS NOT NULL, hash FROM trainings ORDER BY id",
             [],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
         )?;
-        for (id, seed, method, is_done, hash) in trainings {
+        for (id, session, method, is_done, hash) in trainings {
             let same = match hash {
                 None => !is_done,
                 Some(hash) => {
@@ -113,7 +117,7 @@ impl Store {
                 }
             };
             if !same {
-                altered.push(format!("{method}, seed {seed}"));
+                altered.push(format!("{method}, {session}"));
             }
         }
         let is_running = self.said("status")?.as_deref() == Some(Status::Running.name());

@@ -15,7 +15,12 @@ use rusqlite::Connection;
 
 const FEDERATION: &str = r#"
 name = "audited"
+[benefit]
+estimator = "mixture"
+[evaluation]
+folds = 1
 [training]
+trainer = "mixing"
 rounds = 4
 local-steps = 2
 [[participants]]

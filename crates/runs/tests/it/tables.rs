@@ -4,6 +4,7 @@ use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_learn::{Learner, Part, Samples};
+use fedcompetitors_record::Session;
 use fedcompetitors_runs::{Options, Prepared, RunError, audit, read_model, run};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
@@ -68,7 +69,7 @@ fn prepared(data: &str, a: &str, b: &str) -> Result<Prepared, RunError> {
 
 /// Everything that is made of a participant's file, bit by bit.
 fn bits(prepared: &Prepared, participant: usize) -> Result<Vec<u32>, RunError> {
-    let learning = &prepared.learners(1)?[participant];
+    let learning = &prepared.learners(Session::Final)?[participant];
     let parts = Part::ALL.iter().flat_map(|&part| learning.learner.part(part).features());
     Ok(parts.map(|value| value.to_bits()).collect())
 }
@@ -156,7 +157,7 @@ fn odd_columns_are_encoded() {
     let text = written(&rows, &[0, 1, 2, 3, 4]);
     for setting in SETTINGS.iter().filter(|setting| !setting.contains("leave-out")) {
         let prepared = prepared(&format!("{CATEGORIES}\n{setting}"), &text, &text).expect("good");
-        let learning = &prepared.learners(1).expect("finite")[0];
+        let learning = &prepared.learners(Session::Final).expect("finite")[0];
         let samples = learning.learner.part(Part::Training);
         let features = prepared.features();
         let column = |name: &str| {
@@ -181,15 +182,15 @@ fn odd_columns_are_encoded() {
     let keys =
         format!("{CATEGORIES}\nclip = inf\nscales = {{ dose = {{ mean = 0, deviation = 1e-9 }} }}");
     let prepared = prepared(&keys, &text, &text).expect("good");
-    let error = prepared.learners(1).expect_err("not finite").to_string();
+    let error = prepared.learners(Session::Final).expect_err("not finite").to_string();
     assert!(error.contains("\"A\"") && error.contains("is not a finite number"), "{error}");
 }
 
 #[test]
 fn a_single_row_is_too_few() {
     let one = written(&of_b()[..1], &[0, 1, 2, 3, 4]);
-    let prepared = prepared(CATEGORIES, &one, &written(&of_b(), &[0, 1, 2, 3, 4])).expect("read");
-    let error = prepared.learners(1).expect_err("too few").to_string();
+    let others = written(&of_b(), &[0, 1, 2, 3, 4]);
+    let error = prepared(CATEGORIES, &one, &others).expect_err("too few").to_string();
     assert!(error.contains("\"A\"") && error.contains("too few"), "{error}");
 }
 
@@ -257,7 +258,7 @@ fn a_model_file_says_how_its_inputs_are_made() {
         let scaled = (value.unwrap_or(fills[column]) - mean) / deviation;
         (scaled.clamp(-1.5, 1.5), f64::from(u8::from(value.is_none())))
     };
-    let learning = &prepared.learners(1).expect("good")[1];
+    let learning = &prepared.learners(Session::Final).expect("good")[1];
     let training: &Samples = learning.learner.part(Part::Training);
     for (at, &row) in learning.split.training.iter().enumerate() {
         let found = &training.features()[at * 6..][..6];
@@ -312,7 +313,7 @@ generate = { samples = 60 }
         progress: &|_| {},
     };
     run(&prepared, &options).expect("it runs");
-    let learners = prepared.learners(1).expect("good");
+    let learners = prepared.learners(Session::Final).expect("good");
     let mut most = 0;
     for (file, learning) in ["001-a", "002-b", "003-c"].iter().zip(&learners) {
         let file = folder.path().join(format!("run/models/{file}.safetensors"));
@@ -320,7 +321,7 @@ generate = { samples = 60 }
         let tensors = learning.learner.tensors(parameters.len());
         assert_eq!(about.tensors, tensors.into_iter().map(|tensor| tensor.0).collect::<Vec<_>>());
         assert_eq!(about.tensors.last().map(String::as_str), Some("head.intercepts"));
-        assert!(learning.learner.loss(Part::Test, &parameters).is_finite());
+        assert!(learning.learner.loss(Part::Validation, &parameters).is_finite());
         // Its own three networks, and one of each helper.
         let networks = about.tensors.iter().filter(|name| name.ends_with("layer1.weights")).count();
         assert_eq!(networks, 2 + about.provenance.len());

@@ -31,13 +31,15 @@ impl Draft<'_> {
         );
         let _ = writeln!(text, "name = {}\nseed = 1", quoted(&self.name));
         text.push_str(
-            "repeats = 5                   # repeat everything with five seeds, to see the spread\n\
-             compare = [\"local\", \"fedavg\"]  # methods to compare with\n",
+            "# The rule: with \"paths\" nobody learns from a competitor, directly or through others. With \"messages\"\n\
+             # no message carries a competitor's data, and a participant may help the friend of its competitor.\n\
+             rule = \"paths\"\n",
         );
+        text.push_str("compare = [\"local\", \"fedavg\"]  # methods to compare with\n");
         self.task(&mut text);
         self.data(&mut text);
         text.push_str("\n[model]\nhidden = []                   # widths of hidden layers; empty: linear or logistic regression\n");
-        text.push_str("\n[training]\nrounds = 50                   # exchanges of models\nlocal-steps = 10              # training steps between two exchanges\nrate = 0.01\n");
+        text.push_str("\n[evaluation]\nrepeats = 2                   # times that rows are dealt out to folds anew\nfolds = 5                     # each tests models that were trained on the others\n");
         for Participant { name, data } in self.participants {
             let _ = write!(
                 text,

@@ -36,7 +36,8 @@ fn every_method_passes() {
     let all = r#"compare = ["fedavg", "fedprox", "scaffold", "ce", "fedegoists", "greedy+hypernetworks", "cliques+mixing", "pooled"]"#;
     let found = Case::new(&format!("{all}\n{FEDERATION}")).audit();
     assert_eq!(found.findings, []);
-    assert_eq!(found.trainings, 9);
+    // Each is evaluated, and one has final models.
+    assert_eq!(found.trainings, 9 + 1);
     assert_eq!(found.models, 5);
     assert_eq!(found.references, ["pooled"]);
     assert!(found.transfers > 100, "{}", found.transfers);
@@ -49,8 +50,10 @@ fn every_method_passes() {
 #[test]
 fn flows_beside_the_ledger_are_told() {
     let joint = "[training.hypernetworks]\nhidden = 4\n[benefit]\nestimator = \"hypernetwork\"\n[data]\nscaling = \"shared\"\n";
-    let text = FEDERATION
-        .replace("[training]", &format!("{joint}[training]\ntrainer = \"hypernetworks\""));
+    let text = FEDERATION.replace("[benefit]\nestimator = \"mixture\"\n", "").replace(
+        "[training]\ntrainer = \"mixing\"",
+        &format!("{joint}[training]\ntrainer = \"hypernetworks\""),
+    );
     let found = Case::new(&text).audit();
     let pairs = vec![("A".to_owned(), "C".to_owned()), ("D".to_owned(), "E".to_owned())];
     for word in ["show each participant traces of all others", "common mean and deviation"] {
