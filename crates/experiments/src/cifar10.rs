@@ -414,8 +414,8 @@ impl Instance<'_> {
         let federation = federation(competing, &self.own, self.draw.seed)?;
         let mut exchange = Exchange::new(competing);
         let inputs = Inputs { batch: Some(BATCH), given: None };
-        let benefit =
-            estimator(source, evaluations).estimate(&federation, &mut exchange, inputs)?;
+        let found = estimator(source, evaluations).estimate(&federation, &mut exchange, inputs)?;
+        let benefit = found.benefit;
         let spent = per_participant(&federation);
         self.estimates.push((source, benefit.clone(), spent));
         Ok((benefit, spent))

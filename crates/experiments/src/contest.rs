@@ -210,7 +210,7 @@ impl Contest<'_> {
         for source in Source::OF_ANY_MODEL {
             let federation = federation(self.competing, data, seed)?;
             let (exchange, inputs) = (&mut Exchange::new(self.competing), Inputs::default());
-            let benefit = source.estimator().estimate(&federation, exchange, inputs)?;
+            let benefit = source.estimator().estimate(&federation, exchange, inputs)?.benefit;
             benefits.push((source, benefit, per_participant(&federation)));
             tick();
         }
@@ -218,7 +218,7 @@ impl Contest<'_> {
         if self.measure {
             let federation = federation(self.competing, data, seed)?;
             let (exchange, inputs) = (&mut Exchange::new(self.competing), Inputs::default());
-            let measured = Measured::default().estimate(&federation, exchange, inputs)?;
+            let measured = Measured::default().estimate(&federation, exchange, inputs)?.benefit;
             for (source, benefit, _) in &benefits {
                 agreements.push((*source, agreement(self.competing, &measured, benefit)));
             }

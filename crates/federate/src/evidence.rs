@@ -184,8 +184,9 @@ impl Relations {
     pub fn sources(&self, to: usize, helpers: impl Iterator<Item = usize>) -> Vec<Source> {
         let related = helpers.filter_map(|from| {
             let relation = self.of(from, to).filter(|relation| relation.is_related())?;
-            let worth = relation.probability() * self.worth(from, to, relation);
-            Some(Source { from, saturation: relation.saturation, worth })
+            let probability = relation.probability();
+            let worth = probability * self.worth(from, to, relation);
+            Some(Source { from, probability, saturation: relation.saturation, worth })
         });
         related.collect()
     }
@@ -213,6 +214,8 @@ impl Relations {
 pub struct Source {
     /// The participant.
     pub from: usize,
+    /// The probability that its task is the receiver's.
+    pub probability: f64,
     /// The likeliest variance of the difference between the coefficients of the two.
     pub saturation: f64,
     /// The number of the receiver's own rows that its data is worth, as far as it is probable that the

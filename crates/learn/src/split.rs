@@ -111,7 +111,9 @@ impl Split {
                 let is_tested = |row: &u32| fold_of[*row as usize] as usize == fold;
                 let (tested, others): (Vec<u32>, Vec<u32>) =
                     same.iter().partition(|row| is_tested(row));
-                let wanted = (others.len() as f64 * validation).round() as usize;
+                let share = others.len() as f64 * validation;
+                let rounded = |count: &usize| *count as f64 - 0.5 <= share;
+                let wanted = (1..=others.len()).take_while(rounded).count();
                 let wanted = wanted.max(1).min(others.len().saturating_sub(1));
                 split.test.extend(tested);
                 split.validation.extend(&others[..wanted]);

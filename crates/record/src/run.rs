@@ -1,5 +1,7 @@
 //! A whole run at one moment, for a page.
 
+use std::collections::BTreeMap;
+
 use crate::{IncidentKind, Summary};
 
 /// A run as its store has it at one moment.
@@ -15,6 +17,9 @@ pub struct Record {
     pub reports: Vec<(usize, usize)>,
     /// Benefits by the estimate of the first training: helper, helped, value.
     pub benefit: Vec<(usize, usize, f64)>,
+    /// How probable it is that the helper's task is that of the helped, by helper and helped, where the
+    /// estimate asked that. Benefits are then numbers of rows.
+    pub related: BTreeMap<(usize, usize), f64>,
     /// The plan of the first training: helper, helped.
     pub usage: Vec<(usize, usize)>,
     /// The certificate of that plan, as the text of its file; empty if there is none.

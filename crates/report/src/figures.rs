@@ -97,10 +97,10 @@ pub fn score(summary: &Summary, method: &Method, participant: usize) -> Score {
 
 /// The gain of a participant over Local with a method; undefined for Local itself.
 pub fn gain(summary: &Summary, method: &Method, participant: usize) -> Figure {
-    match method.is_local {
-        true => Figure::Undefined,
-        false => score(summary, method, participant).gain,
+    if method.is_local {
+        return Figure::Undefined;
     }
+    score(summary, method, participant).gain
 }
 
 /// The participants from which a participant's model has learned, itself included, with their weights.
@@ -186,7 +186,7 @@ pub fn further(summary: &Summary) -> Vec<Vec<String>> {
 /// A sentence that names the method with the best mean of those that keep the run's rule.
 pub fn best_text(summary: &Summary) -> Option<String> {
     let own = summary.own()?;
-    let mean = |method: &Method| Some(scores(summary, method)?.mean.value.value()?);
+    let mean = |method: &Method| scores(summary, method)?.mean.value.value();
     let sign = match summary.metric.direction {
         Direction::Higher => 1.0,
         Direction::Lower => -1.0,
@@ -217,9 +217,11 @@ fn compared(summary: &Summary, method: &Method) -> Vec<String> {
     let mean = scores(summary, method).map(|scores| scores.mean).unwrap_or_default();
     let gains = (0..summary.participants.len()).map(|at| gain(summary, method, at));
     let verdicts: Vec<Verdict> = gains.filter_map(Verdict::of).collect();
-    let count = |wanted| match verdicts.is_empty() {
-        true => "–".to_owned(),
-        false => verdicts.iter().filter(|verdict| **verdict == wanted).count().to_string(),
+    let count = |wanted| {
+        if verdicts.is_empty() {
+            return "–".to_owned();
+        }
+        verdicts.iter().filter(|verdict| **verdict == wanted).count().to_string()
     };
     let is_of_other_rule = summary.own().is_some_and(|own| own.rule != method.rule);
     let name = match method.role {

@@ -55,9 +55,23 @@ pub fn reason_path_text(participants: &Participants, reason: &Reason) -> String 
 
 /// Why an edge was refused, in one sentence.
 pub fn refusal_text(competing: &CompetingGraph, refusal: &Refusal) -> String {
+    refusal_of(competing, refusal, &number(refusal.benefit))
+}
+
+/// The same where benefits are numbers of rows.
+pub fn refusal_in_rows(competing: &CompetingGraph, refusal: &Refusal) -> String {
+    refusal_of(competing, refusal, &rows_text(refusal.benefit))
+}
+
+/// A benefit that is a number of rows.
+pub(crate) fn rows_text(benefit: f64) -> String {
+    format!("worth about {benefit:.0} rows of its own")
+}
+
+fn refusal_of(competing: &CompetingGraph, refusal: &Refusal, worth: &str) -> String {
     let participants = competing.participants();
     let name = |who: usize| shown(participants.name(who)).into_owned();
-    let (from, to, worth) = (name(refusal.from), name(refusal.to), number(refusal.benefit));
+    let (from, to) = (name(refusal.from), name(refusal.to));
     match &refusal.because {
         None => format!("{to} could learn from {from} ({worth}): the plan does not need it"),
         Some(reason) => {

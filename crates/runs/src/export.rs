@@ -54,7 +54,7 @@ const TABLES: [(&str, &str); 16] = [
     ),
     (
         "benefits.csv",
-        "SELECT session, estimator, helper.name AS \"from\", helped.name AS \"to\", benefit FROM benefits
+        "SELECT session, estimator, helper.name AS \"from\", helped.name AS \"to\", benefit, related FROM benefits
          JOIN participants AS helper ON helper.id = benefits.helper
          JOIN participants AS helped ON helped.id = benefits.helped
          ORDER BY session, estimator, helped.id, helper.id",

@@ -7,7 +7,9 @@ use std::{
 };
 
 use fedcompetitors_files::federation::Method;
-use fedcompetitors_record::{Curve, IncidentKind, LedgerLine, PlanStep, Record, Status, Summary};
+use fedcompetitors_record::{
+    Curve, IncidentKind, LedgerLine, PlanStep, Record, Session, Status, Summary,
+};
 
 use super::{
     RunError, Store,
@@ -42,6 +44,7 @@ pub fn record(folder: &Path) -> Result<Record, RunError> {
     record.incidents = reader.or_tell(incidents(&store)).unwrap_or_default();
     if let Some(first) = first {
         record.benefit = reader.or_tell(benefit(&known, &first)).unwrap_or_default();
+        record.related = reader.or_tell(related(&known, &first)).unwrap_or_default();
         record.usage = reader.or_tell(usage(&known, &first)).unwrap_or_default();
         let names: Vec<&str> = summary.participants.iter().map(|one| &*one.name).collect();
         record.plans = reader.or_tell(plans(&store, &first, &names)).unwrap_or_default();
@@ -57,7 +60,7 @@ pub fn record(folder: &Path) -> Result<Record, RunError> {
 /// models have files.
 struct First {
     id: i64,
-    session: String,
+    session: Session,
     method: String,
     estimator: Option<String>,
     certificate: String,
@@ -101,7 +104,7 @@ fn first_training(store: &Store) -> Result<Option<First>, RunError> {
         "SELECT id, session, method, estimator, certificate FROM trainings ORDER BY id LIMIT 1",
         [],
         |row| {
-            let (id, session, method) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (id, session, method) = (row.get(0)?, named(row, 1)?, row.get(2)?);
             Ok(First { id, session, method, estimator: row.get(3)?, certificate: row.get(4)? })
         },
     )?;
@@ -128,11 +131,20 @@ fn pairs(reports: &[(usize, usize, u64)]) -> Vec<(usize, usize, u64)> {
     pairs.into_iter().map(|((a, b), since)| (a, b, since)).collect()
 }
 
+fn related(known: &Known<'_>, first: &First) -> Result<BTreeMap<(usize, usize), f64>, RunError> {
+    let Some(estimator) = &first.estimator else {
+        return Ok(BTreeMap::new());
+    };
+    let edges = known.store.related(first.session, estimator)?;
+    known.all(edges.iter().flat_map(|&(helper, helped, _)| [helper, helped]))?;
+    Ok(edges.into_iter().map(|(helper, helped, found)| ((helper, helped), found)).collect())
+}
+
 fn benefit(known: &Known<'_>, first: &First) -> Result<Vec<(usize, usize, f64)>, RunError> {
     let edges: Vec<(usize, usize, f64)> = known.store.rows(
         "SELECT helper, helped, benefit FROM benefits WHERE session = ? AND estimator = ?
          ORDER BY helper, helped",
-        (&first.session, &first.estimator),
+        (first.session.to_string(), &first.estimator),
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
     known.all(edges.iter().flat_map(|&(helper, helped, _)| [helper, helped]))?;

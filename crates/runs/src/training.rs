@@ -18,7 +18,7 @@ use super::{
 };
 use fedcompetitors_federate::{
     FederateError, Federation,
-    estimate::Inputs,
+    estimate::{Found, Inputs},
     exchange::{self, Exchange, hex},
     train::{Best, LOCAL, Local, Trainer, TrainerKind, Training},
 };
@@ -292,7 +292,8 @@ impl Trainings<'_> {
             store.stop_estimate(self.session, &name, (*round, &message), &transfers)?;
         }
         let gradients = federation.evaluations().div_ceil(federation.len() as u64);
-        let estimate = Estimate { benefit: found?, gradients, before: 1 };
+        let Found { benefit, related } = found?;
+        let estimate = Estimate { benefit, related, gradients, before: 1 };
         store.add_estimate(self.session, &name, &estimate, &transfers)?;
         Ok((estimate.benefit, gradients))
     }

@@ -14,7 +14,7 @@ use fedcompetitors_files::{
 };
 use fedcompetitors_graphs::{BenefitGraph, Participants};
 use fedcompetitors_record::Status;
-use fedcompetitors_report::{refusal_text, run_markdown, run_text};
+use fedcompetitors_report::{refusal_in_rows, refusal_text, run_markdown, run_text};
 use fedcompetitors_runs::{self as runs, Options, Prepared, Progress, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -98,6 +98,8 @@ fn to_the_end(
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %, {eta} left: {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let competing = prepared.competing();
+    let are_rows = prepared.settings().estimator().benefits_are_rows();
+    let explain = if are_rows { refusal_in_rows } else { refusal_text };
     runs::run(
         prepared,
         &Options {
@@ -106,7 +108,7 @@ fn to_the_end(
             faults: faults.map(|(faults, text)| (faults, text.as_str())),
             given,
             checkpoint: checkpoint(),
-            explain: &|refusal| refusal_text(competing, refusal),
+            explain: &|refusal| explain(competing, refusal),
             progress: &|progress| show(&bar, progress),
         },
     )?;

@@ -27,7 +27,7 @@ fn estimate_with(
     inputs: Inputs<'_>,
 ) -> BenefitGraph {
     let mut exchange = Exchange::new(federation.competing());
-    estimator.estimate(federation, &mut exchange, inputs).expect("it does not diverge")
+    estimator.estimate(federation, &mut exchange, inputs).expect("it does not diverge").benefit
 }
 
 /// The helpers of each participant.

@@ -1,14 +1,14 @@
 //! The estimator `evidence`: how probable it is that two participants have one task, and how many rows
 //! one's data is worth to the other, from summaries of their data.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_record::Flow;
 use rayon::prelude::*;
 
-use super::{Estimator, EstimatorKind, Inputs, candidates, flow, graph};
+use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
-    evidence::{FEWEST, Relations, commit},
+    evidence::{FEWEST, Relations, Source, commit},
     exchange::Exchange,
     kinds::{Models, Settings, settings},
 };
@@ -50,16 +50,20 @@ impl Estimator for Evidence {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         _: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
+    ) -> Result<Found, FederateError> {
         exchange.begin(1);
         let messages = commit(federation, exchange, self.fewest)?;
         let relations = Relations::new(federation, &messages)?;
         let column = |to: usize| {
             let helpers = candidates(federation, to).into_iter().skip(1);
-            let sources = relations.sources(to, helpers);
-            sources.into_iter().map(|source| (source.from, source.worth)).collect()
+            relations.sources(to, helpers)
         };
-        let columns: Vec<_> = (0..federation.len()).into_par_iter().map(column).collect();
-        Ok(graph(federation, &columns, 0.0))
+        let sources: Vec<_> = (0..federation.len()).into_par_iter().map(column).collect();
+        let worth = |all: &Vec<Source>| all.iter().map(|one| (one.from, one.worth)).collect();
+        let columns: Vec<_> = sources.iter().map(worth).collect();
+        let related = sources.iter().enumerate().flat_map(|(to, all)| {
+            all.iter().map(move |source| (source.from, to, source.probability))
+        });
+        Ok(Found { benefit: graph(federation, &columns, 0.0), related: related.collect() })
     }
 }

@@ -3,7 +3,7 @@
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_record::Flow;
 
-use super::{Estimator, EstimatorKind, Inputs, flow};
+use super::{Estimator, EstimatorKind, Found, Inputs, flow};
 use crate::{
     FederateError, Federation,
     exchange::Exchange,
@@ -41,8 +41,8 @@ impl Estimator for Given {
         federation: &Federation<'_>,
         _: &mut Exchange<'_>,
         inputs: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
+    ) -> Result<Found, FederateError> {
         let nothing = || BenefitGraph::builder(federation.participants()).build();
-        Ok(inputs.given.cloned().unwrap_or_else(nothing))
+        Ok(inputs.given.cloned().unwrap_or_else(nothing).into())
     }
 }

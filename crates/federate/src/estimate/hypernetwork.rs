@@ -4,11 +4,13 @@
 //! All participants see models that all have trained, competitors included: it is for simulations and
 //! trusted coordinators.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_learn::{Batch, Hypernetwork, OptimizerSettings, Part, simplex, weighted_sum};
 use fedcompetitors_record::Flow;
 
-use super::{Estimator, EstimatorKind, Inputs, Search, candidates, entrust_all, flow, graph};
+use super::{
+    Estimator, EstimatorKind, Found, Inputs, Search, candidates, entrust_all, flow, graph,
+};
 use crate::{
     FederateError, Federation,
     exchange::Exchange,
@@ -67,7 +69,7 @@ impl Estimator for JointHypernetwork {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         inputs: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
+    ) -> Result<Found, FederateError> {
         entrust_all(federation, exchange);
         let mut searches: Vec<Search> = (0..federation.len())
             .map(|to| Search::new(federation, candidates(federation, to)))
@@ -92,7 +94,7 @@ impl Estimator for JointHypernetwork {
             .iter()
             .map(|search| search.weights().map(|(who, weight)| (who, f64::from(weight))).collect())
             .collect();
-        Ok(graph(federation, &columns, self.threshold))
+        Ok(graph(federation, &columns, self.threshold).into())
     }
 }
 

@@ -4,11 +4,11 @@
 //! The coordinator is trusted with all data. It delivers the model of each pair to the participant, so
 //! the guard sees each pair.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_learn::{Optimizer, OptimizerSettings, Part, weighted_sum};
 use fedcompetitors_record::Flow;
 
-use super::{Estimator, EstimatorKind, Inputs, candidates, entrust_all, flow, graph};
+use super::{Estimator, EstimatorKind, Found, Inputs, candidates, entrust_all, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange},
@@ -54,7 +54,7 @@ impl Estimator for Measured {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         inputs: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
+    ) -> Result<Found, FederateError> {
         let data = entrust_all(federation, exchange);
         let shared = federation.shared();
         let columns = (0..federation.len())
@@ -72,7 +72,7 @@ impl Estimator for Measured {
                     .collect()
             })
             .collect::<Result<Vec<Vec<(usize, f64)>>, FederateError>>()?;
-        Ok(graph(federation, &columns, self.threshold.max(f64::MIN_POSITIVE)))
+        Ok(graph(federation, &columns, self.threshold.max(f64::MIN_POSITIVE)).into())
     }
 }
 

@@ -6,13 +6,13 @@
 //! are discarded: the participant sees mixtures, the coordinator its validation loss and gradient. All of
 //! that goes through the exchange.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_learn::{Batch, Optimizer, OptimizerSettings, Part, kernels, weighted_sum};
 use fedcompetitors_record::Flow;
 
 use rayon::prelude::*;
 
-use super::{Estimator, EstimatorKind, Inputs, Search, candidates, flow, graph};
+use super::{Estimator, EstimatorKind, Found, Inputs, Search, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Parcel},
@@ -69,7 +69,7 @@ impl Estimator for Mixture {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         inputs: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
+    ) -> Result<Found, FederateError> {
         exchange.begin(1);
         let (probes, mut seekers) = self.probes(federation, exchange, inputs.batch)?;
         for step in 0..self.search_steps {
@@ -77,7 +77,7 @@ impl Estimator for Mixture {
             self.step(federation, exchange, &probes, &mut seekers)?;
         }
         let columns: Vec<_> = seekers.iter().map(|seeker| self.benefits(&seeker.search)).collect();
-        Ok(graph(federation, &columns, 0.0))
+        Ok(graph(federation, &columns, 0.0).into())
     }
 }
 

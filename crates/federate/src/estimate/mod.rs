@@ -101,7 +101,23 @@ pub trait Estimator: Debug + Send + Sync {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         inputs: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError>;
+    ) -> Result<Found, FederateError>;
+}
+
+/// What an estimator has found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// How much each participant's data would help each other one's model.
+    pub benefit: BenefitGraph,
+    /// How probable it is that a helper's task is that of the helped: helper, helped, probability. Empty
+    /// where that is not asked.
+    pub related: Vec<(usize, usize, f64)>,
+}
+
+impl From<BenefitGraph> for Found {
+    fn from(benefit: BenefitGraph) -> Self {
+        Self { benefit, related: Vec::new() }
+    }
 }
 
 /// A flow of an estimate that joins these competing pairs.

@@ -4,12 +4,12 @@
 //! benefit of another is the relative reduction of its validation loss by a head on the hidden layers of both
 //! networks, against a head on those of its own. Each message carries its sender's data alone.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_learn::OptimizerSettings;
 use fedcompetitors_record::{Content, Flow};
 use rayon::prelude::*;
 
-use super::{Estimator, EstimatorKind, Inputs, candidates, flow, graph};
+use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::{Exchange, Parcel},
@@ -60,7 +60,7 @@ impl Estimator for Trunks {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         inputs: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
+    ) -> Result<Found, FederateError> {
         exchange.begin(1);
         let networks = self.networks(federation, inputs.batch)?;
         let networks: Vec<&[f32]> =
@@ -99,7 +99,7 @@ impl Estimator for Trunks {
         for ((to, from, _), value) in received.iter().zip(reduced) {
             columns[*to].push((*from, value));
         }
-        Ok(graph(federation, &columns, self.threshold.max(f64::MIN_POSITIVE)))
+        Ok(graph(federation, &columns, self.threshold.max(f64::MIN_POSITIVE)).into())
     }
 }
 

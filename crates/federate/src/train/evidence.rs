@@ -193,9 +193,10 @@ impl Rounds {
             let to = member.participant;
             if let ([source], true) = (&sources[..], exchange.is_there(to)) {
                 let (participant, source) = (to, source.from);
-                self.disclosures.push(match self.settings.single_source {
-                    true => Disclosure::SingleSource { participant, source },
-                    false => Disclosure::Withheld { participant, source },
+                self.disclosures.push(if self.settings.single_source {
+                    Disclosure::SingleSource { participant, source }
+                } else {
+                    Disclosure::Withheld { participant, source }
                 });
             }
             if sources.len() < fewest || !exchange.is_there(to) {

@@ -94,7 +94,7 @@ impl Case {
         let mut exchange = Exchange::new(&self.competing);
         let estimator = estimate::Evidence::default();
         let found = estimator.estimate(&self.federation(), &mut exchange, Inputs::default());
-        found.expect("an estimate")
+        found.expect("an estimate").benefit
     }
 }
 

@@ -210,7 +210,8 @@ fn nothing_of_a_competitor_is_in_a_model() {
             let estimator = estimate::Trunks { steps: 20, ..estimate::Trunks::default() };
             let mut exchange = Exchange::new(&case.competing);
             let federation = case.federation();
-            estimator.estimate(&federation, &mut exchange, Inputs::default()).expect("benefits")
+            let found = estimator.estimate(&federation, &mut exchange, Inputs::default());
+            found.expect("benefits").benefit
         };
         let (benefit, changed) = (estimated(&first), estimated(&second));
         assert_ne!(one.models[0], other.models[0]);

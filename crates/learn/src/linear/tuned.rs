@@ -51,9 +51,12 @@ impl Folds {
             shuffle(&mut order, stream);
             order.sort_by_key(|unit| classes[unit]);
         }
-        let fold = |at: usize| match are_blocks {
-            true => (at as u64 * u64::from(count) / order.len() as u64) as u32,
-            false => at as u32 % count.max(1),
+        let fold = |at: usize| {
+            if are_blocks {
+                (at as u64 * u64::from(count) / order.len() as u64) as u32
+            } else {
+                at as u32 % count.max(1)
+            }
         };
         let of_unit: BTreeMap<u32, u32> =
             order.iter().enumerate().map(|(at, unit)| (*unit, fold(at))).collect();

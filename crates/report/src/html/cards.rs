@@ -31,7 +31,7 @@ pub fn section(page: &Page) -> Markup {
     let widest = gains
         .iter()
         .map(|&gain| ends(gain))
-        .flat_map(|ends| ends.map(|found| [found.value, found.low, found.high]))
+        .filter_map(|ends| ends.map(|found| [found.value, found.low, found.high]))
         .flatten()
         .map(f64::abs)
         .filter(|reach| reach.is_finite())

@@ -17,7 +17,7 @@ use super::{
     order::order,
     text::{at, listed, name, names, short},
 };
-use crate::{figures::weights, number, plural};
+use crate::{figures::weights, number, plural, rows_text};
 
 /// The graphs of a federation.
 #[derive(Clone, Copy)]
@@ -197,11 +197,20 @@ fn benefit(record: &Record) -> Graph {
         edges: edges.collect(),
         words: |drawing, edge| {
             let [helper, helped] = [edge.from, edge.to].map(|one| shown(drawing.name(one)));
-            let much = edge.value.map(number).unwrap_or_default();
+            let value = edge.value.unwrap_or_default();
+            let much = worth(drawing.record, (edge.from, edge.to), value);
             let lost = if edge.is_refused { ", not used" } else { "" };
             format!("{helper} would help {helped} ({much}){lost}")
         },
         is_directed: true,
+    }
+}
+
+/// A benefit in words, and how probable it is that both have one task, where that was asked.
+pub fn worth(record: &Record, edge: (usize, usize), benefit: f64) -> String {
+    match record.related.get(&edge) {
+        None => number(benefit),
+        Some(related) => format!("{}, related with {:.0} %", rows_text(benefit), 100.0 * related),
     }
 }
 

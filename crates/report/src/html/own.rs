@@ -9,13 +9,11 @@ use maud::{Markup, html};
 
 use super::{
     Page, cards, curves,
+    graphs::worth,
     live::{follows, footer, shell},
     text::{count, name, names, said},
 };
-use crate::{
-    figures::{Verdict, local, score, shown_figure, shown_gain},
-    number,
-};
+use crate::figures::{Verdict, local, score, shown_figure, shown_gain};
 
 /// The page of one participant.
 pub fn own_page(page: &Page, participant: usize, version: &str) -> String {
@@ -102,11 +100,11 @@ pub fn own_part(page: &Page, participant: usize) -> Markup {
             section id="refusals" aria-labelledby="refusals-title" {
                 h2 id="refusals-title" { "What was refused" }
                 @if refused.is_empty() { p { "Nobody who would have helped you was refused." } } @else {
-                    p.note { "They would have helped you; the number is the benefit. The rule does not allow it: data would have reached a competitor, directly or through others. This page does not show who competes with whom." }
+                    p.note { "They would have helped you, by the benefit in brackets. The rule does not allow it: data would have reached a competitor, directly or through others. This page does not show who competes with whom." }
                     ul {
                         @for (helper, benefit) in &refused {
                             li {
-                                (name(page.name(*helper))) " (" (number(*benefit)) "): "
+                                (name(page.name(*helper))) " (" (worth(record, (*helper, participant), *benefit)) "): "
                                 @if record.reports.contains(&(participant, *helper)) { "you compete, as you have declared." } @else { "the rule does not allow it." }
                             }
                         }

@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::Status;
+use fedcompetitors_record::{Figure, Status};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -212,10 +212,11 @@ fn tiles(page: &Page) -> Markup {
     let count = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
     let own = summary.own().and_then(|own| scores(summary, own));
     let mean = own.map(|scores| scores.mean.gain).filter(|_| !verdicts.is_empty());
+    let value = |found: Figure| found.value().map_or(Figure::Undefined, Figure::Value);
     html! {
         div.tiles {
             @if let Some(mean) = mean {
-                (ledger::tile(&shown_gain(mean), &format!("mean gain over Local ({})", said(&summary.metric.name))))
+                (ledger::tile(&shown_gain(value(mean)), &format!("mean gain over Local ({})", said(&summary.metric.name))))
                 (ledger::tile(&format!("{} of {}", count(Verdict::Better), verdicts.len()), "participants are better off"))
                 (ledger::tile(&count(Verdict::Worse).to_string(), "worse off"))
             }

@@ -28,7 +28,7 @@ pub fn section(record: &Record, all: &[Refused], unexplained: usize, folder: &st
     html! {
         p.note {
             (plural(all.len() + unexplained, "useful edge was", "useful edges were")) " refused"
-            ". Each would have helped; the number is its benefit."
+            ". Each would have helped, by the benefit in brackets."
         }
         @for group in shown.chunk_by(|a, b| a.helped == b.helped) {
             (folded(record, group, all.len() <= SPREAD))

@@ -90,7 +90,8 @@ impl Coordinator {
         (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
         // Who was missing then is missing in the rounds that follow, which say so.
         let Happened { transfers, .. } = std::mem::replace(&mut self.happened, happened);
-        let estimate = Estimate { benefit: benefit.clone(), gradients, before };
+        let estimate =
+            Estimate { benefit: benefit.clone(), related: Vec::new(), gradients, before };
         self.round = before.saturating_sub(1);
         self.store.add_estimate(Session::Final, &label, &estimate, &transfers)
     }

@@ -13,6 +13,8 @@ use crate::RunError;
 pub struct Estimate {
     /// Who would help whom.
     pub benefit: BenefitGraph,
+    /// How probable it is that a helper's task is that of the helped, where that was asked.
+    pub related: Vec<(usize, usize, f64)>,
     /// The gradients that each participant took.
     pub gradients: u64,
     /// The first round of a training that knew of it.
@@ -54,7 +56,22 @@ impl Store {
         for (from, to, value) in edges {
             benefit.add(from, to, value).map_err(|error| self.damaged(error.to_string()))?;
         }
-        Ok(Some(Estimate { benefit: benefit.build(), gradients, before }))
+        let related = self.related(session, estimator)?;
+        Ok(Some(Estimate { benefit: benefit.build(), related, gradients, before }))
+    }
+
+    /// How probable it is that helpers' tasks are those of the helped: helper, helped, probability.
+    pub fn related(
+        &self,
+        session: Session,
+        estimator: &str,
+    ) -> Result<Vec<(usize, usize, f64)>, RunError> {
+        self.rows(
+            "SELECT helper, helped, related FROM benefits
+             WHERE session = ? AND estimator = ? AND related IS NOT NULL ORDER BY helper, helped",
+            params![session.to_string(), estimator],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
     }
 
     /// What was found last with a session, where it was asked for more than once.
@@ -80,7 +97,7 @@ impl Store {
         &mut self,
         session: Session,
         estimator: &str,
-        Estimate { benefit, gradients, before }: &Estimate,
+        Estimate { benefit, related, gradients, before }: &Estimate,
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
         self.change(|transaction| {
@@ -93,10 +110,20 @@ impl Store {
                 "DELETE FROM stops WHERE session = ? AND method = ?",
                 params![session.to_string(), title(estimator)],
             )?;
-            let mut insert = transaction.prepare("INSERT INTO benefits VALUES (?, ?, ?, ?, ?)")?;
+            let mut insert =
+                transaction.prepare("INSERT INTO benefits VALUES (?, ?, ?, ?, ?, ?)")?;
             for to in 0..benefit.participants().len() {
                 for (from, value) in benefit.helpers(to) {
-                    insert.execute(params![session.to_string(), estimator, from, to, value])?;
+                    let found = related.iter().find(|one| (one.0, one.1) == (from, to));
+                    let related = found.map(|one| one.2);
+                    insert.execute(params![
+                        session.to_string(),
+                        estimator,
+                        from,
+                        to,
+                        value,
+                        related
+                    ])?;
                 }
             }
             Ok(())

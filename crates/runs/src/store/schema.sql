@@ -55,6 +55,7 @@ CREATE TABLE benefits (
     helper INTEGER NOT NULL REFERENCES participants,
     helped INTEGER NOT NULL REFERENCES participants,
     benefit REAL NOT NULL,
+    related REAL,                   -- how probable it is that both have one task; NULL where that is not asked
     PRIMARY KEY (session, estimator, helper, helped)
 ) STRICT, WITHOUT ROWID;
 

@@ -92,7 +92,7 @@ fn a_stopped_estimate_is_on_record() {
         assert!(store.estimate(&participants, Session::Final, "mixture").expect("read").is_none());
     }
     let benefit = BenefitGraph::builder(&participants).build();
-    let estimate = Estimate { benefit, gradients: 7, before: 1 };
+    let estimate = Estimate { benefit, related: Vec::new(), gradients: 7, before: 1 };
     store.add_estimate(Session::Final, "mixture", &estimate, &[]).expect("kept");
     assert_eq!((count(&store, "stops"), count(&store, "estimate_ledger")), (0, 0));
     let found = store

@@ -41,7 +41,7 @@ const RUN: [&str; 9] = [
     "SELECT id, session, estimator, gradients, entries, before, known FROM estimates ORDER BY id",
     "SELECT estimate, entry, round, sender, receiver, content, made_of, provenance, bytes, hash
      FROM estimate_ledger ORDER BY estimate, entry",
-    "SELECT session, estimator, helper, helped, benefit FROM benefits
+    "SELECT session, estimator, helper, helped, benefit, related FROM benefits
      ORDER BY session, estimator, helper, helped",
     "SELECT id, hash FROM trainings ORDER BY id",
     "SELECT method, metric, participant, value, low, high, gain, gain_low, gain_high FROM figures

@@ -73,7 +73,7 @@ fn answers_are_those_of_the_command_line() {
     let benefits = benefits.lines().filter_map(|line| {
         line.strip_prefix("session,estimator,").or(line.strip_prefix("final,mixture,"))
     });
-    let benefits: String = benefits.map(|line| format!("{line}\n")).collect();
+    let benefits = benefits.collect::<Vec<_>>().join("\n") + "\n";
     sandbox.write("benefit.csv", &benefits);
     sandbox.write("names.txt", "A\nB\nC/\u{2603} \"quoted\"\nD\n");
     let competing = exported("proof/competing.csv");

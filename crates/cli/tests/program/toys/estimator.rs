@@ -1,9 +1,9 @@
 //! A toy estimator.
 
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
+use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_record::Flow;
 
-use super::{Estimator, EstimatorKind, Inputs, candidates, flow, graph};
+use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
     exchange::Exchange,
@@ -37,9 +37,9 @@ impl Estimator for Toy {
         federation: &Federation<'_>,
         _: &mut Exchange<'_>,
         _: Inputs<'_>,
-    ) -> Result<BenefitGraph, FederateError> {
+    ) -> Result<Found, FederateError> {
         let column = |to| candidates(federation, to).into_iter().map(|from| (from, self.guess));
         let columns: Vec<_> = (0..federation.len()).map(|to| column(to).collect()).collect();
-        Ok(graph(federation, &columns, 0.0))
+        Ok(graph(federation, &columns, 0.0).into())
     }
 }
