@@ -181,7 +181,7 @@ fn a_broken_run() {
         follow(browser, &server);
         browser.reads("✕ damaged");
         browser.reads("The participants cannot be read.");
-        browser.reads("Seeds\ncannot be read");
+        browser.reads("Figures from\ncannot be read");
         browser.pictures("broken");
     });
 }
@@ -297,7 +297,7 @@ fn the_report_from_the_disk() {
         for words in [
             "✓ complete",
             "No participant's data reached a competitor.",
-            "+0.030 ± 0.015",
+            "+0.070 (+0.018 to +0.130)",
             "may not learn",
         ] {
             browser.reads(words);
