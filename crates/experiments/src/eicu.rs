@@ -19,6 +19,8 @@
 //!   each method and one choice for all participants little can be learned that way, but it
 //!   is not nothing, and the table says so.
 
+pub mod federation;
+
 use std::sync::Arc;
 
 use fedcompetitors_federate::FederateError;

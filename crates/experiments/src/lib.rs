@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod banks;
 pub mod cifar10;
 mod contest;
 pub mod eicu;

@@ -56,5 +56,5 @@ pub use graphs::{
 pub use json::to_writer as write_json;
 pub use npy::{write_benefit_matrix, write_competing_matrix};
 pub use plan::{PlanDocument, StatedPlan, parse_plan, plan_json, read_plan, write_plan};
-pub use tables::{write_benefit, write_competing, write_participants};
+pub use tables::{write_benefit, write_competing, write_participants, write_table};
 pub use write::{atomically, make_folder, remove_leftovers, remove_temporaries, sync_folder};

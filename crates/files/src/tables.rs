@@ -7,6 +7,7 @@ use std::{
 
 use csv::ByteRecord;
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, GraphError, Participants, shown};
+use fedcompetitors_learn::{Column, Table, Targets};
 
 use crate::{FileError, Problem};
 
@@ -299,4 +300,50 @@ pub fn write_participants(participants: &Participants, writer: &mut dyn Write) -
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     participants.names().try_for_each(|name| writeln!(writer, "{name}"))
+}
+
+/// Writes a participant's table with a header line, the targets last in a column of this name. What is
+/// missing is empty; classes are written as their numbers, counted from 0.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_table(writer: &mut dyn Write, table: &Table, target: &str) -> io::Result<()> {
+    let mut lines = csv::Writer::from_writer(writer);
+    lines.write_record(table.names().iter().map(String::as_str).chain([target]))?;
+    for row in 0..table.len() {
+        let cell = |column: &Column| match column {
+            Column::Numbers(values) => values[row].map(|value| value.to_string()),
+            Column::Categories { names, codes } => {
+                codes[row].map(|code| names[code as usize].clone())
+            }
+        };
+        for column in table.columns() {
+            lines.write_field(cell(column).unwrap_or_default())?;
+        }
+        lines.write_field(match table.targets() {
+            Targets::Values(values) => values[row].to_string(),
+            Targets::Classes { labels, .. } => labels[row].to_string(),
+        })?;
+        lines.write_record(None::<&[u8]>)?;
+    }
+    lines.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_written_row_by_row() {
+        let numbers = Column::Numbers(vec![Some(0.1), None, Some(-2.0)]);
+        let names = vec!["red, light".to_owned(), "blue".to_owned()];
+        let codes = vec![Some(1), Some(0), None];
+        let columns = vec![numbers, Column::Categories { names, codes }];
+        let targets = Targets::Classes { labels: vec![0, 1, 1], count: 2 };
+        let table = Table::new(vec!["size".into(), "colour".into()], columns, targets);
+        let mut written = Vec::new();
+        write_table(&mut written, &table.expect("a table"), "ill").expect("to memory");
+        let text = String::from_utf8(written).expect("text");
+        assert_eq!(text, "size,colour,ill\n0.1,blue,0\n,\"red, light\",1\n-2,,1\n");
+    }
 }

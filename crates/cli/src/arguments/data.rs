@@ -16,6 +16,8 @@ pub enum DataCommand {
     Fetch(DataFetchArguments),
     /// Write a federation of lenders from the loans of the U.S. Small Business Administration.
     Banks(BanksArguments),
+    /// Write a federation of hospitals from the tables of eICU, a file for each participant.
+    Eicu(EicuArguments),
 }
 
 #[derive(Debug, Args)]
@@ -35,6 +37,16 @@ pub struct BanksArguments {
     /// Take lenders with at least N loans of each outcome.
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub least: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct EicuArguments {
+    /// The folder with the tables of eICU, of the full database or of the demo.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// The folder for federation.toml and the participants' files.
+    #[arg(long, value_name = "DIR", default_value = "eicu")]
+    pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -196,3 +196,24 @@ fn tables_that_cannot_be_used_are_told() {
         "."
     ])));
 }
+
+/// Of the same tables `data eicu` makes a federation that runs.
+#[test]
+fn tables_become_a_federation() {
+    let sandbox = Sandbox::new();
+    sandbox.plain_tables(false);
+    let made = sandbox.run(&["data", "eicu", "--data", "eicu", "--out", "hospitals"]);
+    assert!(text(&made.stderr).contains("with 10 participants"), "{}", text(&made.stderr));
+    let file = fs::read_to_string(sandbox.path("hospitals/federation.toml")).expect("written");
+    assert_eq!(file.matches("[[participants]]").count(), 10);
+    assert!(file.contains("competes-with = [\"group 4\", \"group 5\"]"), "{file}");
+    let checked = sandbox.run(&["check", "hospitals/federation.toml"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stderr));
+    let rows = fs::read_to_string(sandbox.path("hospitals/group-1.csv")).expect("written");
+    // Region 0 has the most patients, 40 of them; the header comes first.
+    assert_eq!(rows.lines().count(), 41);
+    assert!(
+        rows.starts_with("age,gender,")
+            && rows.lines().next().is_some_and(|line| line.ends_with(",died"))
+    );
+}

@@ -3,6 +3,7 @@
 mod banks;
 mod checksum;
 mod download;
+mod eicu;
 mod fetch;
 mod list;
 mod unpack;
@@ -21,6 +22,7 @@ pub fn data(command: &DataCommand) -> Result<Outcome, Failure> {
         DataCommand::List(arguments) => list::list(arguments),
         DataCommand::Fetch(arguments) => fetch::fetch(arguments),
         DataCommand::Banks(arguments) => banks::banks(arguments),
+        DataCommand::Eicu(arguments) => eicu::eicu(arguments),
     }
 }
 
