@@ -60,7 +60,7 @@ pub fn run(save: Option<&Path>, name: Option<&str>, arguments: &[String]) -> Res
 }
 
 /// The program, which is built into the same folder.
-fn program() -> Result<PathBuf, Failure> {
+pub fn program() -> Result<PathBuf, Failure> {
     let program =
         env::current_exe()?.with_file_name(format!("fedcompetitors{}", env::consts::EXE_SUFFIX));
     if program.is_file() {

@@ -4,6 +4,7 @@
 
 mod best;
 mod experiment;
+mod federation;
 mod learning;
 mod record;
 mod results;
@@ -17,6 +18,7 @@ use fedcompetitors_files::FileError;
 use peak_alloc::PeakAlloc;
 
 use crate::{
+    federation::FederationArguments,
     learning::Whole,
     record::{Measurement, Row, SELECTION_COLUMNS},
 };
@@ -77,6 +79,8 @@ enum Benchmark {
         #[arg(last = true, required = true, value_name = "ARGS")]
         arguments: Vec<String>,
     },
+    /// A federation file with all its methods, and each participant alone with scikit-learn.
+    Federation(FederationArguments),
     /// The page of results, made from the newest that are stored.
     Results {
         /// The folder of runs, one folder each, whose names begin with the date.
@@ -123,6 +127,7 @@ fn run(benchmark: Benchmark) -> Result<(), Failure> {
         Benchmark::Experiment { save, name, arguments } => {
             return experiment::run(save.as_deref(), name.as_deref(), &arguments);
         }
+        Benchmark::Federation(arguments) => return federation::run(&arguments),
         Benchmark::Results { runs, out } => return results::write(&runs, &out),
     };
     if let Some(folder) = save {
