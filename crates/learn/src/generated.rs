@@ -26,6 +26,9 @@ pub struct Generated {
     pub kind: u64,
     /// How much the tasks of different kinds differ: 0 not at all, 1 as if unrelated.
     pub difference: f64,
+    /// How much each participant's task differs from that of its kind: the length of its own part,
+    /// relative to the kind's.
+    pub own: f64,
     /// How much of the outcome is chance: 0 nothing.
     pub noise: f64,
 }
@@ -51,7 +54,8 @@ impl Generated {
             Outcome::Number | Outcome::Classes(2) => 1,
             Outcome::Classes(count) => count as usize,
         };
-        let tasks: Vec<Vec<f64>> = (0..scores).map(|score| self.task(seed, score)).collect();
+        let tasks: Vec<Vec<f64>> =
+            (0..scores).map(|score| self.task(seed, score, participant)).collect();
         let mut stream = Stream::new(seed, "generated samples", participant as u64);
         let mut normal = || -> f64 { StandardNormal.sample(stream.source()) };
         let means: Vec<f64> = (0..self.features).map(|_| SHIFT * normal()).collect();
@@ -69,19 +73,23 @@ impl Generated {
         Samples::new(features, self.features, targets)
     }
 
-    /// The weights of a score: those of all kinds and those of this one, blended.
-    fn task(&self, seed: u64, score: usize) -> Vec<f64> {
-        let draw = |who: u64| -> Vec<f64> {
-            let purpose = format!("generated task {score}");
-            let mut stream = Stream::new(seed, &purpose, who);
+    /// The weights of a score: those of all kinds and those of this one, blended, and the participant's
+    /// own part.
+    fn task(&self, seed: u64, score: usize, participant: usize) -> Vec<f64> {
+        let draw = |purpose: &str, who: u64| -> Vec<f64> {
+            let mut stream = Stream::new(seed, &format!("{purpose} {score}"), who);
             (0..self.features).map(|_| StandardNormal.sample(stream.source())).collect()
         };
-        let (common, own) = (draw(0), draw(self.kind + 1));
+        let (common, own) = (draw("generated task", 0), draw("generated task", self.kind + 1));
         let blended =
             common.iter().zip(own).map(|(c, o)| (1.0 - self.difference) * c + self.difference * o);
         let blended: Vec<f64> = blended.collect();
-        let length = blended.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
-        blended.iter().map(|weight| SIGNAL * weight / length.max(f64::MIN_POSITIVE)).collect()
+        let mut task = of_length(blended, SIGNAL);
+        if self.own > 0.0 {
+            let own = of_length(draw("generated own part", participant as u64), SIGNAL * self.own);
+            task.iter_mut().zip(own).for_each(|(weight, own)| *weight += own);
+        }
+        task
     }
 
     fn targets(&self, outcome: Outcome, sums: &[Vec<f64>], stream: &mut Stream) -> Targets {
@@ -113,23 +121,42 @@ impl Generated {
     }
 }
 
+/// A vector in this direction with this length.
+fn of_length(vector: Vec<f64>, wanted: f64) -> Vec<f64> {
+    let length = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
+    vector.into_iter().map(|value| wanted * value / length.max(f64::MIN_POSITIVE)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn generated(kind: u64, difference: f64) -> Generated {
-        Generated { samples: 500, features: 6, kind, difference, noise: 0.0 }
+        Generated { samples: 500, features: 6, kind, difference, own: 0.0, noise: 0.0 }
     }
 
     #[test]
     fn kinds_share_a_task_as_far_as_they_should() {
         let alike = |a: &Generated, b: &Generated| -> f64 {
-            let (a, b) = (a.task(1, 0), b.task(1, 0));
+            let (a, b) = (a.task(1, 0, 0), b.task(1, 0, 1));
             a.iter().zip(&b).map(|(a, b)| a * b).sum::<f64>() / (SIGNAL * SIGNAL)
         };
         assert!((alike(&generated(1, 0.7), &generated(1, 0.7)) - 1.0).abs() < 1e-12);
         assert!((alike(&generated(1, 0.0), &generated(2, 0.0)) - 1.0).abs() < 1e-12);
         assert!(alike(&generated(1, 0.3), &generated(2, 0.3)) < 0.999);
+    }
+
+    #[test]
+    fn own_parts_differ_within_a_kind() {
+        let one = Generated { own: 0.5, ..generated(1, 0.7) };
+        let of_kind = generated(1, 0.7).task(1, 0, 0);
+        let distance = |participant| -> f64 {
+            let task = one.task(1, 0, participant);
+            let squares = task.iter().zip(&of_kind).map(|(a, b)| (a - b) * (a - b));
+            squares.sum::<f64>().sqrt()
+        };
+        assert!((distance(0) - 1.0).abs() < 1e-12 && (distance(1) - 1.0).abs() < 1e-12);
+        assert_ne!(one.task(1, 0, 0), one.task(1, 0, 1));
     }
 
     #[test]

@@ -429,6 +429,7 @@ fn made_up(settings: &Settings, participant: usize) -> Result<Source, RunError> 
         features: generate.features,
         kind: generate.kind,
         difference: generate.difference,
+        own: generate.own,
         noise: generate.noise,
     };
     let outcome = match settings.task.kind {

@@ -547,6 +547,7 @@ impl Checker<'_> {
                 key("samples", (10..=10_000_000).contains(&one.samples), "10 to 10000000")?;
                 key("features", (1..=10_000).contains(&one.features), "1 to 10000")?;
                 key("difference", (0.0..=1.0).contains(&one.difference), "from 0 to 1")?;
+                key("own", one.own.is_finite() && one.own >= 0.0, "0 or more")?;
                 key("noise", one.noise.is_finite() && one.noise >= 0.0, "0 or more")?;
             }
         }

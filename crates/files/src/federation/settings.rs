@@ -480,13 +480,15 @@ pub struct Generate {
     pub kind: u64,
     /// How much the tasks of different kinds differ: 0 not at all, 1 as if unrelated.
     pub difference: f64,
+    /// How much each participant's task differs from that of its kind, relative to its length.
+    pub own: f64,
     /// How much of the outcome is chance: 0 nothing.
     pub noise: f64,
 }
 
 impl Default for Generate {
     fn default() -> Self {
-        Self { samples: 200, features: 10, kind: 0, difference: 0.5, noise: 1.0 }
+        Self { samples: 200, features: 10, kind: 0, difference: 0.5, own: 0.0, noise: 1.0 }
     }
 }
 
