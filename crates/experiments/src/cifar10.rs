@@ -134,6 +134,8 @@ pub struct Cifar10Experiment {
     /// How many images of each class each of its two participants has for training and validation; half of
     /// all where absent.
     pub images_each: Option<usize>,
+    /// The methods, in the order of [`METHODS`].
+    pub methods: Vec<Method>,
     /// How many draws, with the seeds 941, 942, ….
     pub graphs: u64,
     /// Gradients for each participant and method.
@@ -215,7 +217,8 @@ impl Cifar10Experiment {
     pub fn new(images: (Images, Images), graphs: u64, budget: Budget) -> Self {
         let evaluations = budget.evaluations();
         let tried_evaluations = budget.tried_evaluations();
-        Self { images, images_each: None, graphs, evaluations, tried_evaluations }
+        let methods = METHODS.to_vec();
+        Self { images, images_each: None, methods, graphs, evaluations, tried_evaluations }
     }
 
     /// The draws of the table.
@@ -262,8 +265,13 @@ impl Cifar10Experiment {
         kept: &Kept<'_>,
         told: Told<'_>,
     ) -> Result<Vec<Cifar10Row>, ExperimentError> {
-        let all: usize = METHODS.iter().map(|&method| weight(method)).sum();
-        let to_choose = all - weight(Method::BestHypernetworks);
+        let weight_of = |methods: &mut dyn Iterator<Item = &Method>| -> usize {
+            methods.map(|&method| weight(method)).sum()
+        };
+        let all = weight_of(&mut self.methods.iter());
+        let chooses =
+            |method: &&Method| !self.methods.iter().any(|&other| is_same_trainer(other, **method));
+        let to_choose = weight_of(&mut self.methods.iter().filter(chooses));
         let total =
             to_choose * RATES_TRIED * self.tried_evaluations + all * self.evaluations * draws.len();
         let mut work = Work { experiment: self, kept, told, done: 0, total };
@@ -271,7 +279,7 @@ impl Cifar10Experiment {
         let choosing = self.draw(CHOICE_SEEDS[0])?;
         let mut instance = None;
         let mut rows: Vec<Cifar10Row> = Vec::new();
-        for method in METHODS {
+        for &method in &self.methods {
             let chosen = rows.iter().find(|row| is_same_trainer(row.method, method));
             let rate = match chosen {
                 Some(row) => row.rate,
@@ -282,7 +290,7 @@ impl Cifar10Experiment {
         for draw in draws {
             let mut instance = None;
             for row in &mut rows {
-                let name = format!("{}-{}", draw.seed, file_name(row.method));
+                let name = format!("{}-{}", draw.seed, row.method.short_name());
                 let (rate, evaluations) = (row.rate, self.evaluations);
                 let trial = Trial { name, method: row.method, rate, evaluations };
                 row.pieces.push(work.piece(draw, &mut instance, &trial)?);
@@ -329,7 +337,7 @@ impl Work<'_> {
     ) -> Result<f32, ExperimentError> {
         let (mut best, mut chosen) = (f64::NEG_INFINITY, RATES[0]);
         for rate in RATES {
-            let name = format!("choice-{}-{rate}", file_name(method));
+            let name = format!("choice-{}-{rate}", method.short_name());
             let evaluations = self.experiment.tried_evaluations;
             let piece = self.piece(draw, instance, &Trial { name, method, rate, evaluations })?;
             if piece.validation > best {
@@ -489,11 +497,6 @@ fn weight(method: Method) -> usize {
 /// Do two methods differ in their plans alone? Then they share a rate.
 fn is_same_trainer(one: Method, other: Method) -> bool {
     [one, other] == [Method::Hypernetworks, Method::BestHypernetworks]
-}
-
-/// What a method is called in names of files.
-fn file_name(method: Method) -> String {
-    method.name().to_lowercase().replace(", ", "-")
 }
 
 fn edges(usage: &UsageGraph) -> Vec<(usize, usize)> {

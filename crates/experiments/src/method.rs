@@ -92,6 +92,22 @@ impl Method {
         }
     }
 
+    /// What it is called on the command line and in names of files.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::LocalEnsemble => "local-ensemble",
+            Self::FedAvg => "fedavg",
+            Self::FedProx => "fedprox",
+            Self::Scaffold => "scaffold",
+            Self::Ce => "ce",
+            Self::Hypernetworks => "fedcompetitors",
+            Self::BestHypernetworks => "fedcompetitors-optimal",
+            Self::Mixing => "fedcompetitors-mixing",
+            Self::Trunks => "fedcompetitors-trunks",
+        }
+    }
+
     /// Which estimate it needs.
     pub fn source(self) -> Option<Source> {
         match self {

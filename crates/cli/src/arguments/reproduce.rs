@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use fedcompetitors_experiments::{Method, cifar10::METHODS};
 
 #[derive(Debug, Args)]
 pub struct ReproduceArguments {
@@ -24,6 +28,9 @@ pub struct ReproduceArguments {
     /// validation. Default: half of all.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub images: Option<u32>,
+    /// The methods of `cifar10` to run, separated by commas. Default: all.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = method_of_images())]
+    pub methods: Vec<Method>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
@@ -32,7 +39,7 @@ pub struct ReproduceArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// The gradient budget of each method for each participant, estimation included; at least 500,
-    /// of which estimates take up to 450. Default: 2000. For `cifar10` use `--budget`.
+    /// of which estimates take up to 450. Default: 2000; `cifar10`: as `--budget` says.
     #[arg(long, value_name = "N", value_parser = evaluations)]
     pub evaluations: Option<usize>,
     /// The learning rate of Adam for every method; needs --decay. Default: validation data chooses
@@ -82,6 +89,14 @@ pub enum TableFormat {
     Json,
     /// Markdown.
     Markdown,
+}
+
+/// Reads the name of a method with small images.
+fn method_of_images() -> impl TypedValueParser<Value = Method> {
+    PossibleValuesParser::new(METHODS.map(Method::short_name)).map(|name| {
+        let found = METHODS.into_iter().find(|&method| method.short_name() == name);
+        found.expect("one of the possible values")
+    })
 }
 
 /// Fewer would not even pay for an estimate.

@@ -40,6 +40,11 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
         let hint = "omit it: the other experiments have no images".to_owned();
         return Err(Failure::Usage { error, hint });
     }
+    if !arguments.methods.is_empty() && arguments.setting != SettingName::Cifar10 {
+        let error = "`--methods` is only for `cifar10`".to_owned();
+        let hint = "omit it: the other experiments run all their methods".to_owned();
+        return Err(Failure::Usage { error, hint });
+    }
     let setting = match (arguments.setting, &arguments.data) {
         (SettingName::Eicu, Some(data)) => return eicu::reproduce(arguments, data),
         (SettingName::Cifar10, Some(data)) => return cifar10::reproduce(arguments, data),

@@ -31,9 +31,8 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
         None | Some(BudgetName::Short) => Budget::Short,
         Some(BudgetName::Full) => Budget::Full,
     };
-    if arguments.measure || arguments.rate.is_some() || arguments.evaluations.is_some() {
-        let error = "`cifar10` does not take `--measure`, `--rate`, `--decay` or `--evaluations`"
-            .to_owned();
+    if arguments.measure || arguments.rate.is_some() {
+        let error = "`cifar10` does not take `--measure`, `--rate` or `--decay`".to_owned();
         let hint =
             "omit them; `--budget` sets how long it trains, and validation data chooses the rates"
                 .to_owned();
@@ -42,15 +41,25 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
     let images = read_cifar10(data)?;
     let graphs = arguments.seeds.unwrap_or(budget.graphs());
     let images_each = arguments.images.map(|images| images as usize);
-    let experiment =
+    let mut experiment =
         Cifar10Experiment { images_each, ..Cifar10Experiment::new(images, graphs, budget) };
+    if !arguments.methods.is_empty() {
+        experiment.methods.retain(|method| arguments.methods.contains(method));
+    }
+    if let Some(evaluations) = arguments.evaluations {
+        (experiment.evaluations, experiment.tried_evaluations) = (evaluations, evaluations / 4);
+    }
+    let size = &Size {
+        name: match arguments.evaluations {
+            Some(evaluations) => format!("{evaluations}-gradient"),
+            None => budget.name().to_owned(),
+        },
+        evaluations: experiment.evaluations,
+        images: images_each,
+    };
     let start = Instant::now();
     let draws = experiment.draws()?;
-    let store = arguments
-        .out
-        .as_deref()
-        .map(|folder| Store::open(folder, budget, images_each))
-        .transpose()?;
+    let store = arguments.out.as_deref().map(|folder| Store::open(folder, size)).transpose()?;
     if let Some(store) = &store {
         draws.iter().try_for_each(|draw| store.write_split(draw))?;
     }
@@ -58,15 +67,25 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
         tell(&draw_text(draw));
     }
     let rows = run(arguments.threads, &experiment, &draws, store.as_ref())?;
-    let table = table((budget, images_each), &draws, &rows);
+    let table = table(size, &draws, &rows);
     let written = Written {
         text: table.text(),
         markdown: table.markdown(),
-        json: results_json((budget, images_each), &draws, &rows),
+        json: results_json(size, &draws, &rows),
     };
     show(arguments, &written, &written.text)?;
     tell(&format!("{:.0} seconds", start.elapsed().as_secs_f64()));
     Ok(Outcome::Done)
+}
+
+/// How much is spent, and on how many images.
+struct Size {
+    /// What the budget is called.
+    name: String,
+    /// Gradients for each participant and method.
+    evaluations: usize,
+    /// Images of each class that a participant has; all where absent.
+    images: Option<usize>,
 }
 
 /// Trainings that are done, each in a file of its own.
@@ -77,10 +96,10 @@ struct Store {
 impl Store {
     /// Pieces of one budget and number of images are in one folder: those of another are another
     /// experiment's.
-    fn open(folder: &Path, budget: Budget, images: Option<usize>) -> Result<Self, Failure> {
+    fn open(folder: &Path, size: &Size) -> Result<Self, Failure> {
         check_writable(folder)?;
-        let images = images.map_or(String::new(), |images| format!("-{images}-images"));
-        let folder = folder.join(format!("pieces-{}{images}", budget.name()));
+        let images = size.images.map_or(String::new(), |images| format!("-{images}-images"));
+        let folder = folder.join(format!("pieces-{}{images}", size.name));
         make_folder(&folder)?;
         Ok(Self { folder })
     }
@@ -169,13 +188,10 @@ fn means(row: &Cifar10Row) -> Vec<f64> {
     row.pieces.iter().map(mean).collect()
 }
 
-fn table(
-    (budget, images): (Budget, Option<usize>),
-    draws: &[Draw],
-    rows: &[Cifar10Row],
-) -> ExperimentTable {
-    let images =
-        images.map_or(String::new(), |images| format!(", {images} images of a class for each"));
+fn table(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable {
+    let images = size
+        .images
+        .map_or(String::new(), |images| format!(", {images} images of a class for each"));
     let graphs = match draws.len() {
         1 => "one graph: spread unknown".to_owned(),
         count => format!("{count} graphs"),
@@ -190,20 +206,20 @@ fn table(
         }
     });
     ExperimentTable {
-        title: format!("cifar10, {} budget{images}, {graphs}.", budget.name()),
+        title: format!("cifar10, {} budget{images}, {graphs}.", size.name),
         metric: "Test accuracy in percent, mean over the participants: ± its deviation over the graphs, and ± the\nstandard error of its mean."
             .into(),
         columns: vec!["over the graphs".into()],
         rows: shown.collect(),
-        remarks: remarks(budget, rows),
+        remarks: remarks(size, rows),
     }
 }
 
-fn remarks(budget: Budget, rows: &[Cifar10Row]) -> Vec<String> {
+fn remarks(size: &Size, rows: &[Cifar10Row]) -> Vec<String> {
     let mut remarks = vec![standings(rows)];
     remarks.push(format!(
         "Every method: at most {} gradients of {BATCH} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table.",
-        budget.evaluations(),
+        size.evaluations,
         RATES_TRIED
     ));
     remarks.extend(rows.iter().map(|row| {
@@ -248,11 +264,7 @@ fn standings(rows: &[Cifar10Row]) -> String {
     format!("Highest mean: {}; {tied}.", best.method.name())
 }
 
-fn results_json(
-    (budget, images): (Budget, Option<usize>),
-    draws: &[Draw],
-    rows: &[Cifar10Row],
-) -> Value {
+fn results_json(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
     let names: Vec<&str> =
         draws.first().map_or(Vec::new(), |draw| draw.competing.participants().names().collect());
     let methods: Vec<Value> = rows
@@ -296,11 +308,11 @@ fn results_json(
         "format": "fedcompetitors-experiment/1",
         "experiment": "cifar10",
         "metric": "test accuracy",
-        "budget": budget.name(),
-        "images_of_a_class": images,
+        "budget": size.name,
+        "images_of_a_class": size.images,
         "seeds": draws.iter().map(|draw| draw.seed).collect::<Vec<_>>(),
         "participants": names,
-        "gradients_for_each_participant": budget.evaluations(),
+        "gradients_for_each_participant": size.evaluations,
         "batch": BATCH,
         "draws": splits,
         "methods": methods,
