@@ -2,6 +2,7 @@
 //! kept with what it was run on.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
@@ -44,53 +45,83 @@ pub struct FederationArguments {
     pub name: String,
 }
 
+/// What each federation file is run with, beside its own method: the baselines, the paper's way, mixing, evidence
+/// under the rule `messages`, and one model for all as a reference.
+const METHODS: [&str; 10] = [
+    "local",
+    "fedavg",
+    "fedprox",
+    "scaffold",
+    "ce",
+    "greedy+hypernetworks",
+    "greedy+mixing",
+    "optimal+evidence",
+    "friends+evidence",
+    "pooled",
+];
+
 /// The peers, by their names in figures.
 pub const PEERS: [&str; 2] = ["LogisticRegressionCV", "HistGradientBoosting"];
 
-/// Participants whose models are as good as they can be alone.
+/// What gains are counted from.
 const LOCAL: &str = "local";
 
-/// Runs the file, and the peers on the rows of its folds.
+/// What does not count where the best method is looked for: it breaks the rule.
+const REFERENCE: &str = "pooled";
+
+/// The columns of what is kept for each method.
+pub const COLUMNS: [&str; 9] =
+    ["method", "participant", "value", "low", "high", "gain", "gain_low", "gain_high", "behind"];
+
+/// Runs the file with all methods, and the peers on the rows of its folds.
 ///
 /// # Errors
 /// If the program or a peer does not end well, or if something cannot be read or written.
 pub fn run(arguments: &FederationArguments) -> Result<(), Failure> {
     let FederationArguments { file, data, python, save, name } = arguments;
-    let folder = data.clone().unwrap_or_else(|| file.parent().unwrap_or(Path::new("")).to_owned());
+    let beside = file.parent().unwrap_or(Path::new(""));
+    let folder = data.clone().unwrap_or_else(|| beside.to_owned());
     let program = program()?;
-    let run = tempfile::tempdir()?;
-    let out = run.path().join("run");
+    let temporary = tempfile::tempdir()?;
+    let mut federation = read_federation(file).map_err(|error| told(&error))?;
+    let settings = &mut federation.settings;
+    settings.compare = METHODS.map(str::to_owned).to_vec();
+    if let Some(competing) = &mut settings.competing {
+        let path = fs::canonicalize(beside.join(&*competing))?;
+        *competing = path.to_string_lossy().into_owned();
+    }
+    let whole = temporary.path().join("federation.toml");
+    fs::write(&whole, toml::to_string(settings)?)?;
+    let out = temporary.path().join("run");
     let mut command = Command::new(&program);
-    command.arg("run").arg(file).arg("--data").arg(&folder).arg("--out").arg(&out);
+    command.arg("run").arg(&whole).arg("--data").arg(&folder).arg("--out").arg(&out);
     let (seconds, ended) = timed(|| ended(&mut command));
     ended?;
     self::ended(Command::new(&program).arg("export").arg(&out))?;
-    let exported = out.join("export");
-    let figures = fs::read_to_string(exported.join("figures.csv"))?;
-    let local = outputs(&exported.join("predictions.csv"))?;
 
-    let federation = read_federation(file).map_err(|error| told(&error))?;
     let prepared = Prepared::read(federation, &folder)?;
-    let mut peer = Peer::start(python, run.path())?;
-    let peers = peer_figures(&prepared, &local, &mut peer)?;
-
+    let names: Vec<&str> = METHODS.into_iter().chain(PEERS).collect();
+    let ours = outputs(&out.join("export").join("predictions.csv"))?;
+    let mut peer = Peer::start(python, temporary.path())?;
+    let predictions = predictions(&prepared, &ours, &mut peer)?;
     let kept = save.join("federations").join(name);
     make_folder(&kept).map_err(|error| told(&error))?;
-    let origin = origin(&format!("fedcompetitors run {}", file.display()));
-    let participants = prepared.participants().len();
+    write_figures(&kept.join("figures.csv"), &prepared, &names, predictions)?;
+    let origin = origin(&format!("bench federation {}", file.display()));
+    let metric = prepared.metric().0;
+    let evaluation = &prepared.settings().evaluation;
     let made = format!(
-        "{origin}date: {}\nseconds: {seconds:.1}\nfederation: {}\nparticipants: {participants}\n",
+        "{origin}date: {}\nseconds: {seconds:.1}\nfederation: {}\nparticipants: {}\nrepeats: {}\nfolds: {}\nmetric: {}\nhigher is better: {}\n",
         today(),
-        prepared.settings().name
+        prepared.settings().name,
+        prepared.participants().len(),
+        evaluation.repeats,
+        prepared.settings().folds(),
+        metric.title(),
+        metric.more_is_better(),
     );
-    for (name, text) in [
-        ("figures.csv", figures + &peers),
-        ("made.txt", made),
-        ("federation.toml", fs::read_to_string(file)?),
-    ] {
-        atomically(&kept.join(name), |writer| writer.write_all(text.as_bytes()))
-            .map_err(|error| told(&error))?;
-    }
+    atomically(&kept.join("made.txt"), |writer| writer.write_all(made.as_bytes()))
+        .map_err(|error| told(&error))?;
     println!("{name}: {seconds:.1} s");
     Ok(())
 }
@@ -105,27 +136,29 @@ fn ended(command: &mut Command) -> Result<(), Failure> {
     Err(format!("`{command:?}` ended with {}\nhint: it said: {said}", output.status).into())
 }
 
-/// What the method `local` has predicted, by session and participant, in the order of the tested rows.
-type Outputs = std::collections::BTreeMap<(String, String), Vec<f64>>;
+/// What each method has predicted, by method, session and participant, in the order of the tested rows.
+type Outputs = BTreeMap<(String, String, String), Vec<f64>>;
 
 fn outputs(path: &Path) -> Result<Outputs, Failure> {
     let mut table = csv::Reader::from_path(path)?;
     let mut found = Outputs::new();
     for line in table.records() {
         let line = line?;
-        if &line[0] == LOCAL {
-            let of = (line[1].to_owned(), line[2].to_owned());
-            found.entry(of).or_default().push(line[5].parse()?);
-        }
+        let of = (line[0].to_owned(), line[1].to_owned(), line[2].to_owned());
+        found.entry(of).or_default().push(line[5].parse()?);
     }
     Ok(found)
 }
 
-/// The lines that `figures.csv` would have for the peers.
-fn peer_figures(prepared: &Prepared, local: &Outputs, peer: &mut Peer) -> Result<String, Failure> {
+/// What our methods and the peers have predicted for each participant.
+fn predictions(
+    prepared: &Prepared,
+    ours: &Outputs,
+    peer: &mut Peer,
+) -> Result<Vec<Predictions>, Failure> {
     let count = prepared.participants().len();
-    let methods = 1 + PEERS.len();
-    let mut folds: Vec<Vec<Vec<TestFold>>> = vec![vec![Vec::new(); methods]; count];
+    let mut folds: Vec<Vec<Vec<TestFold>>> =
+        vec![vec![Vec::new(); METHODS.len() + PEERS.len()]; count];
     for session in prepared.sessions() {
         let Session::Fold { repeat, .. } = session else { continue };
         let splits = prepared.splits(session);
@@ -134,9 +167,13 @@ fn peer_figures(prepared: &Prepared, local: &Outputs, peer: &mut Peer) -> Result
             if rows.is_empty() {
                 continue;
             }
-            let name = prepared.participants().name(at).to_owned();
-            let own = local.get(&(session.to_string(), name)).cloned().unwrap_or_default();
-            let mut all = vec![own];
+            let participant = prepared.participants().name(at);
+            let mut all = Vec::new();
+            for method in METHODS {
+                let of = (method.to_owned(), session.to_string(), participant.to_owned());
+                let found = ours.get(&of).ok_or_else(|| format!("no predictions of {of:?}"))?;
+                all.push(found.clone());
+            }
             let task = peer.task(&learning.learner)?;
             for method in PEERS {
                 all.push(peer.ask(method, &task)?);
@@ -146,35 +183,64 @@ fn peer_figures(prepared: &Prepared, local: &Outputs, peer: &mut Peer) -> Result
             }
         }
     }
-    let predictions = prepared.sources().iter().zip(folds);
-    let predictions = predictions
-        .map(|(source, folds)| Predictions::new(source.targets().clone(), None, folds))
-        .collect::<Result<Vec<_>, LearnError>>()?;
-    let comparison = Comparison::new(predictions, 0, prepared.settings().seed)?;
-    let metric = prepared.metric().0;
-    let scores = comparison.scores(metric);
-    let lines = PEERS.iter().zip(&scores[1..]);
-    Ok(lines.map(|(method, scores)| lines_of(prepared, method, metric.title(), scores)).collect())
+    let all = prepared.sources().iter().zip(folds);
+    let all = all.map(|(source, folds)| Predictions::new(source.targets().clone(), None, folds));
+    Ok(all.collect::<Result<_, LearnError>>()?)
 }
 
-fn lines_of(prepared: &Prepared, method: &str, metric: &str, scores: &MethodScores) -> String {
-    let line = |participant: &str, score: &Score| {
-        let of = |figure: &Figure| {
-            let interval = figure.interval();
-            let text =
-                |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-            [
-                text(figure.value()),
-                text(interval.map(|interval| interval.low)),
-                text(interval.map(|interval| interval.high)),
-            ]
-            .join(",")
+/// Writes the figures of all methods: the means, and those of each participant. `behind` is by how many
+/// standard errors of the difference a method is behind the best that keeps the rule, row for row.
+fn write_figures(
+    path: &Path,
+    prepared: &Prepared,
+    names: &[&str],
+    predictions: Vec<Predictions>,
+) -> Result<(), Failure> {
+    let metric = prepared.metric().0;
+    let seed = prepared.settings().seed;
+    let local = names.iter().position(|&name| name == LOCAL).unwrap_or(0);
+    let scores = Comparison::new(predictions.clone(), local, seed)?.scores(metric);
+    let gain = |scores: &MethodScores| scores.mean.gain.value().unwrap_or(f64::NEG_INFINITY);
+    let best = (0..METHODS.len())
+        .filter(|&at| names[at] != REFERENCE)
+        .max_by(|&a, &b| gain(&scores[a]).total_cmp(&gain(&scores[b])))
+        .unwrap_or(local);
+    let behind = Comparison::new(predictions, best, seed)?.scores(metric);
+    let mut table = csv::Writer::from_writer(Vec::new());
+    table.write_record(COLUMNS)?;
+    for ((name, scores), behind) in names.iter().zip(&scores).zip(&behind) {
+        let mut line = |participant: &str, score: &Score, behind: String| {
+            let mut fields = vec![(*name).to_owned(), participant.to_owned()];
+            fields.extend(numbers(&score.value));
+            fields.extend(numbers(&score.gain));
+            fields.push(behind);
+            table.write_record(fields)
         };
-        format!("{method},{metric},{participant},{},{}\n", of(&score.value), of(&score.gain))
-    };
-    let names = prepared.participants().names();
-    let own = names.zip(&scores.participants).map(|(name, score)| line(name, score));
-    std::iter::once(line("", &scores.mean)).chain(own).collect()
+        line("", &scores.mean, standard_errors(&behind.mean.gain))?;
+        for (participant, score) in prepared.participants().names().zip(&scores.participants) {
+            line(participant, score, String::new())?;
+        }
+    }
+    let text = table.into_inner().map_err(|error| error.to_string())?;
+    atomically(path, |writer| writer.write_all(&text)).map_err(|error| told(&error))
+}
+
+/// A figure with its interval, as far as they are defined.
+fn numbers(figure: &Figure) -> [String; 3] {
+    let text = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let interval = figure.interval();
+    [
+        text(figure.value()),
+        text(interval.map(|interval| interval.low)),
+        text(interval.map(|interval| interval.high)),
+    ]
+}
+
+/// By how many of its standard errors a difference is below 0. A 95 % interval is 3.92 of them wide.
+fn standard_errors(difference: &Figure) -> String {
+    let found = difference.interval().filter(|interval| interval.high > interval.low);
+    let found = found.map(|interval| -interval.value * 3.92 / (interval.high - interval.low));
+    found.map_or("0".into(), |behind| behind.to_string())
 }
 
 /// scikit-learn, which answers tasks.
@@ -199,6 +265,8 @@ impl Peer {
             .join("alone.py");
         let mut process = Command::new(python)
             .arg(script)
+            // Small fits are slower on several threads.
+            .env("OMP_NUM_THREADS", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -30,6 +30,17 @@ pub struct Kind {
     pub decision: &'static str,
 }
 
+impl Kind {
+    /// The metric, with the direction in which it is better.
+    pub fn metric_with_direction(&self) -> String {
+        let arrow = match self.better {
+            Better::Lower => '↓',
+            Better::Higher => '↑',
+        };
+        format!("{} {arrow}", self.metric)
+    }
+}
+
 /// Which figures are good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
@@ -120,7 +131,15 @@ pub const KINDS: [Kind; 4] = [
     Kind {
         title: "CIFAR-10",
         experiment: "cifar10",
-        folders: &["cifar10-full", "cifar10-short", "cifar10"],
+        folders: &[
+            "cifar10-full",
+            "cifar10-60-images",
+            "cifar10-150-images",
+            "cifar10-375-images",
+            "cifar10-700-images",
+            "cifar10-short",
+            "cifar10",
+        ],
         about: "Ten participants with two classes of images each; each seed draws new splits and competitions.",
         metric: "test accuracy in percent",
         better: Better::Higher,

@@ -1,8 +1,10 @@
 //! `RESULTS.md`, made from what is stored: for each of the paper's experiments its table, what
 //! agrees with the paper, what does not and why, and where the figures come from.
 
+mod federations;
 mod findings;
 mod kinds;
+mod overview;
 mod page;
 mod speed;
 mod stored;
@@ -31,7 +33,8 @@ fn page(folder: &Path) -> Result<String, Failure> {
         return Err(format!("{}: no stored results\nhint: {hint}", folder.display()).into());
     }
     let others = stored::others(&runs, &experiments)?;
-    Ok(Page { others, speeds: speed::newest(&runs)?, experiments }.markdown())
+    let (federations, speeds) = (federations::newest(&runs)?, speed::newest(&runs)?);
+    Ok(Page { federations, others, speeds, experiments }.markdown())
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub struct Stored {
     pub budget: Option<String>,
     /// Which data, where there are several.
     pub data: Option<String>,
+    /// How many images of each class a participant has, where that was chosen.
+    pub images: Option<u64>,
     /// With which seeds.
     pub seeds: Vec<u64>,
     /// Who takes part.
@@ -108,6 +110,16 @@ impl Stored {
         match self.kind.better {
             Better::Lower => Spread::of_differences(&a.seed_means(), &b.seed_means()),
             Better::Higher => Spread::of_differences(&b.seed_means(), &a.seed_means()),
+        }
+    }
+
+    /// What sets it apart from others of its kind.
+    pub fn size(&self) -> String {
+        match (&self.data, &self.budget, self.images) {
+            (_, _, Some(images)) => format!("{images} images of a class"),
+            (Some(data), _, _) => data.clone(),
+            (None, Some(budget), _) => format!("{budget} budget"),
+            (None, None, None) => self.name.clone(),
         }
     }
 
@@ -219,6 +231,7 @@ fn read(kind: &'static Kind, folder: &Path) -> Result<Stored, Failure> {
         seeds: document.seeds(),
         budget: document.budget,
         data: document.data,
+        images: document.images_of_a_class,
         participants: document.participants,
         gradients: document.gradients_for_each_participant,
         rules: rules(folder),
@@ -268,6 +281,7 @@ struct Document {
     experiment: String,
     budget: Option<String>,
     data: Option<String>,
+    images_of_a_class: Option<u64>,
     #[serde(default)]
     seeds: Vec<u64>,
     participants: Vec<String>,

@@ -1,0 +1,169 @@
+//! The first table of the page: federations down, methods across.
+
+use std::fmt::Write;
+
+use super::{
+    federations::{Federation, Score},
+    page::{NOT_RECORDED, header, row},
+    stored::Stored,
+};
+
+/// A column: its title, the method's names in federations and in the paper's experiments, and whether it can
+/// be the best.
+struct Column {
+    title: &'static str,
+    names: &'static [&'static str],
+    counts: bool,
+}
+
+const fn method(title: &'static str, names: &'static [&'static str]) -> Column {
+    Column { title, names, counts: true }
+}
+
+const fn beside(title: &'static str, names: &'static [&'static str]) -> Column {
+    Column { title, names, counts: false }
+}
+
+const COLUMNS: [Column; 13] = [
+    method("Local", &["local", "Local"]),
+    method("ensemble alone", &["local-ensemble", "Local, ensemble"]),
+    method("FedAvg", &["fedavg", "FedAvg"]),
+    method("FedProx", &["fedprox", "FedProx"]),
+    method("SCAFFOLD", &["scaffold", "SCAFFOLD"]),
+    method("CE", &["ce", "CE"]),
+    method("FedCompetitors, the paper's", &["greedy+hypernetworks", "FedCompetitors"]),
+    method("mixing", &["greedy+mixing", "FedCompetitors, mixing"]),
+    method("evidence or trunks, `paths`", &["optimal+evidence", "FedCompetitors, trunks"]),
+    method("evidence, `messages`", &["friends+evidence"]),
+    beside("pooled", &["pooled"]),
+    beside("`LogisticRegressionCV` alone", &["LogisticRegressionCV"]),
+    beside("gradient boosting alone", &["HistGradientBoosting"]),
+];
+
+/// A figure of the table.
+struct Cell {
+    text: String,
+    /// Whether it is the best, or within one standard error of it.
+    is_best: bool,
+}
+
+/// Writes the table.
+pub fn overview(text: &mut String, federations: &[Federation], experiments: &[Stored]) {
+    if federations.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\nFederations down, methods across; the mean over the participants on rows that no model was trained on. \
+         Bold: the best method that keeps its rule, and those within one standard error of the difference to it. \
+         Not counted: `pooled`, which breaks the rule, and scikit-learn's models, with which each participant learns \
+         alone from the same rows and features.\n\n",
+    );
+    let titles = ["federation", "metric"].into_iter().chain(COLUMNS.map(|column| column.title));
+    header(text, &titles.collect::<Vec<_>>());
+    for federation in federations {
+        let label = [federation.title().to_owned(), federation.metric()];
+        line(text, label, |column| of_federation(federation, column));
+    }
+    for stored in experiments {
+        let label = [experiment_title(stored), stored.kind.metric_with_direction()];
+        line(text, label, |column| of_experiment(stored, column));
+    }
+}
+
+fn line(text: &mut String, label: [String; 2], cell: impl Fn(&Column) -> Option<Cell>) {
+    let mut cells = label.to_vec();
+    for column in &COLUMNS {
+        cells.push(match cell(column) {
+            Some(Cell { text, is_best: true }) => format!("**{text}**"),
+            Some(Cell { text, .. }) => text,
+            None => "–".into(),
+        });
+    }
+    row(text, &cells);
+}
+
+fn of_federation(federation: &Federation, column: &Column) -> Option<Cell> {
+    let is_asked = |name: &str| column.names.contains(&name);
+    let method = federation.methods.iter().find(|method| is_asked(&method.name))?;
+    let text = method.mean.value[0].map_or("–".into(), |value| format!("{value:.3}"));
+    Some(Cell { text, is_best: column.counts && method.behind <= 1.0 })
+}
+
+fn of_experiment(stored: &Stored, column: &Column) -> Option<Cell> {
+    let method = stored.methods.iter().find(|method| column.names.contains(&&*method.name))?;
+    let best = stored.best()?;
+    let behind = stored.behind(method, best);
+    let digits = stored.kind.digits.0;
+    let text = format!("{:.digits$}", method.mean().mean);
+    Some(Cell { text, is_best: column.counts && behind.mean <= behind.error })
+}
+
+fn experiment_title(stored: &Stored) -> String {
+    let mut title = format!("paper: {}", stored.kind.title);
+    if stored.kind.folders.len() > 1 {
+        let _ = write!(title, ", {}", stored.size());
+    }
+    title
+}
+
+/// The figures of each federation, folded away.
+pub fn details(text: &mut String, federations: &[Federation]) {
+    for federation in federations {
+        let made = |key| federation.made.get(key).unwrap_or(NOT_RECORDED);
+        let _ = write!(
+            text,
+            "\n<details><summary>{}: figures with 95 % intervals</summary>\n\n\
+             {}; {} participants, {} repeats of {} folds; intervals from drawing rows by bootstrap. All methods took \
+             {} s ({}, {} threads, commit {}, {}). Stored in `{}/federations/{}`.\n\n",
+            federation.title(),
+            federation.metric(),
+            made("participants"),
+            made("repeats"),
+            made("folds"),
+            made("seconds"),
+            made("processor"),
+            made("threads"),
+            made("commit"),
+            made("date"),
+            federation.run,
+            federation.name,
+        );
+        let names: Vec<&str> = federation
+            .methods
+            .first()
+            .map(|method| method.participants.iter().map(|(name, _)| &name[..]).collect())
+            .unwrap_or_default();
+        header(
+            text,
+            &["method", "mean", "gain over Local"].into_iter().chain(names).collect::<Vec<_>>(),
+        );
+        for method in &federation.methods {
+            let Score { value, gain } = method.mean;
+            let gain =
+                if method.name == "local" { "–".into() } else { with_interval(gain, true) };
+            let mut cells = vec![method.name.clone(), with_interval(value, false), gain];
+            let own = method.participants.iter();
+            cells.extend(own.map(|(_, score)| number(score.value[0], false)));
+            row(text, &cells);
+        }
+        text.push_str("\n</details>\n");
+    }
+}
+
+fn with_interval([value, low, high]: [Option<f64>; 3], signed: bool) -> String {
+    let text = number(value, signed);
+    match (low, high) {
+        (Some(_), Some(_)) => {
+            format!("{text} ({} to {})", number(low, signed), number(high, signed))
+        }
+        _ => text,
+    }
+}
+
+fn number(value: Option<f64>, signed: bool) -> String {
+    match value {
+        Some(value) if signed => format!("{value:+.3}"),
+        Some(value) => format!("{value:.3}"),
+        None => "–".into(),
+    }
+}
