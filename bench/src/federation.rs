@@ -4,24 +4,23 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::Command,
 };
 
 use fedcompetitors_files::{atomically, make_folder, read_federation};
 use fedcompetitors_learn::{
-    LearnError, NativeLearner, Part, Targets,
+    LearnError, Part,
     evaluation::{Comparison, MethodScores, Predictions, TestFold},
 };
 use fedcompetitors_record::{Figure, Score, Session};
 use fedcompetitors_runs::Prepared;
-use serde_json::json;
 
 use crate::{
     Failure,
     experiment::program,
     record::{origin, today},
+    scikit::{PEERS, Peer},
     timing::timed,
     told,
 };
@@ -45,23 +44,21 @@ pub struct FederationArguments {
     pub name: String,
 }
 
-/// What each federation file is run with, beside its own method: the baselines, the paper's way, mixing, evidence
-/// under the rule `messages`, and one model for all as a reference.
-const METHODS: [&str; 10] = [
-    "local",
-    "fedavg",
-    "fedprox",
-    "scaffold",
-    "ce",
-    "greedy+hypernetworks",
-    "greedy+mixing",
-    "optimal+evidence",
-    "friends+evidence",
-    "pooled",
+/// What each federation file is run with: the baselines, the paper's way, mixing, evidence under both rules,
+/// and one model for all as a reference; each with its rate, which was chosen on other, made-up federations
+/// (`bench/federations/README.md`).
+const METHODS: [(&str, f32); 10] = [
+    ("local", 0.03),
+    ("fedavg", 0.1),
+    ("fedprox", 0.1),
+    ("scaffold", 0.01),
+    ("ce", 0.01),
+    ("greedy+hypernetworks", 0.01),
+    ("greedy+mixing", 0.03),
+    ("optimal+evidence", 0.03),
+    ("friends+evidence", 0.03),
+    ("pooled", 0.03),
 ];
-
-/// The peers, by their names in figures.
-pub const PEERS: [&str; 2] = ["LogisticRegressionCV", "HistGradientBoosting"];
 
 /// What gains are counted from.
 const LOCAL: &str = "local";
@@ -83,25 +80,35 @@ pub fn run(arguments: &FederationArguments) -> Result<(), Failure> {
     let folder = data.clone().unwrap_or_else(|| beside.to_owned());
     let program = program()?;
     let temporary = tempfile::tempdir()?;
-    let mut federation = read_federation(file).map_err(|error| told(&error))?;
-    let settings = &mut federation.settings;
-    settings.compare = METHODS.map(str::to_owned).to_vec();
-    if let Some(competing) = &mut settings.competing {
-        let path = fs::canonicalize(beside.join(&*competing))?;
-        *competing = path.to_string_lossy().into_owned();
+    let federation = read_federation(file).map_err(|error| told(&error))?;
+    let mut ours = Outputs::new();
+    let mut seconds = 0.0;
+    let mut rates: Vec<f32> = METHODS.iter().map(|method| method.1).collect();
+    rates.sort_by(f32::total_cmp);
+    rates.dedup();
+    for rate in rates {
+        let mut settings = federation.settings.clone();
+        let methods = METHODS.iter().filter(|method| method.1.total_cmp(&rate).is_eq());
+        settings.compare = methods.map(|method| method.0.to_owned()).collect();
+        settings.training.rate = rate;
+        if let Some(competing) = &mut settings.competing {
+            let path = fs::canonicalize(beside.join(&*competing))?;
+            *competing = path.to_string_lossy().into_owned();
+        }
+        let whole = temporary.path().join("federation.toml");
+        fs::write(&whole, toml::to_string(&settings)?)?;
+        let out = temporary.path().join(format!("run-{rate}"));
+        let mut command = Command::new(&program);
+        command.arg("run").arg(&whole).arg("--data").arg(&folder).arg("--out").arg(&out);
+        let (taken, ended) = timed(|| ended(&mut command));
+        ended?;
+        seconds += taken;
+        self::ended(Command::new(&program).arg("export").arg(&out))?;
+        outputs(&out.join("export").join("predictions.csv"), &settings.compare, &mut ours)?;
     }
-    let whole = temporary.path().join("federation.toml");
-    fs::write(&whole, toml::to_string(settings)?)?;
-    let out = temporary.path().join("run");
-    let mut command = Command::new(&program);
-    command.arg("run").arg(&whole).arg("--data").arg(&folder).arg("--out").arg(&out);
-    let (seconds, ended) = timed(|| ended(&mut command));
-    ended?;
-    self::ended(Command::new(&program).arg("export").arg(&out))?;
 
     let prepared = Prepared::read(federation, &folder)?;
-    let names: Vec<&str> = METHODS.into_iter().chain(PEERS).collect();
-    let ours = outputs(&out.join("export").join("predictions.csv"))?;
+    let names: Vec<&str> = METHODS.iter().map(|method| method.0).chain(PEERS).collect();
     let mut peer = Peer::start(python, temporary.path())?;
     let predictions = predictions(&prepared, &ours, &mut peer)?;
     let kept = save.join("federations").join(name);
@@ -139,15 +146,17 @@ fn ended(command: &mut Command) -> Result<(), Failure> {
 /// What each method has predicted, by method, session and participant, in the order of the tested rows.
 type Outputs = BTreeMap<(String, String, String), Vec<f64>>;
 
-fn outputs(path: &Path) -> Result<Outputs, Failure> {
+/// Adds those of these methods.
+fn outputs(path: &Path, methods: &[String], found: &mut Outputs) -> Result<(), Failure> {
     let mut table = csv::Reader::from_path(path)?;
-    let mut found = Outputs::new();
     for line in table.records() {
         let line = line?;
         let of = (line[0].to_owned(), line[1].to_owned(), line[2].to_owned());
-        found.entry(of).or_default().push(line[5].parse()?);
+        if methods.contains(&of.0) {
+            found.entry(of).or_default().push(line[5].parse()?);
+        }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// What our methods and the peers have predicted for each participant.
@@ -169,12 +178,14 @@ fn predictions(
             }
             let participant = prepared.participants().name(at);
             let mut all = Vec::new();
-            for method in METHODS {
+            for (method, _) in METHODS {
                 let of = (method.to_owned(), session.to_string(), participant.to_owned());
                 let found = ours.get(&of).ok_or_else(|| format!("no predictions of {of:?}"))?;
                 all.push(found.clone());
             }
-            let task = peer.task(&learning.learner)?;
+            let part = |part| learning.learner.part(part);
+            let known = [part(Part::Training), part(Part::Validation)];
+            let task = peer.task(&known, part(Part::Test))?;
             for method in PEERS {
                 all.push(peer.ask(method, &task)?);
             }
@@ -241,77 +252,4 @@ fn standard_errors(difference: &Figure) -> String {
     let found = difference.interval().filter(|interval| interval.high > interval.low);
     let found = found.map(|interval| -interval.value * 3.92 / (interval.high - interval.low));
     found.map_or("0".into(), |behind| behind.to_string())
-}
-
-/// scikit-learn, which answers tasks.
-struct Peer {
-    process: Child,
-    asks: ChildStdin,
-    answers: BufReader<ChildStdout>,
-    rows: PathBuf,
-}
-
-/// Rows in the peer's file.
-struct Task {
-    columns: usize,
-    known: usize,
-}
-
-impl Peer {
-    fn start(python: &Path, folder: &Path) -> Result<Self, Failure> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("peers")
-            .join("scikit-learn")
-            .join("alone.py");
-        let mut process = Command::new(python)
-            .arg(script)
-            // Small fits are slower on several threads.
-            .env("OMP_NUM_THREADS", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| {
-                let hint = "bench/peers/scikit-learn/README.md says how to make its environment";
-                format!("{}: {error}\nhint: {hint}", python.display())
-            })?;
-        let asks = process.stdin.take().ok_or("the peer takes no tasks")?;
-        let answers = BufReader::new(process.stdout.take().ok_or("the peer gives no answers")?);
-        Ok(Self { process, asks, answers, rows: folder.join("rows.bin") })
-    }
-
-    /// Writes a participant's rows: those that it knows and those that are tested, each with its class.
-    fn task(&self, learner: &NativeLearner) -> Result<Task, Failure> {
-        let mut bytes = Vec::new();
-        let mut counts = [0, 0];
-        let columns = learner.part(Part::Training).columns();
-        for (part, known) in [(Part::Training, 0), (Part::Validation, 0), (Part::Test, 1)] {
-            let samples = learner.part(part);
-            let Targets::Classes { labels, .. } = samples.targets() else {
-                return Err("the peers predict classes only".into());
-            };
-            counts[known] += labels.len();
-            for (row, label) in samples.features().chunks_exact(columns).zip(labels) {
-                bytes.extend(row.iter().chain([&(*label as f32)]).flat_map(|x| x.to_le_bytes()));
-            }
-        }
-        fs::write(&self.rows, bytes)?;
-        Ok(Task { columns, known: counts[0] })
-    }
-
-    fn ask(&mut self, method: &str, task: &Task) -> Result<Vec<f64>, Failure> {
-        let Task { columns, known } = task;
-        let ask =
-            json!({ "method": method, "file": self.rows, "columns": columns, "known": known });
-        writeln!(self.asks, "{ask}")?;
-        let mut line = String::new();
-        self.answers.read_line(&mut line)?;
-        Ok(serde_json::from_str(&line).map_err(|error| format!("the peer's answer: {error}"))?)
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }

@@ -3,11 +3,13 @@
 //! `cargo run --release -p fedcompetitors-bench -- selection`
 
 mod best;
+mod evidence;
 mod experiment;
 mod federation;
 mod learning;
 mod record;
 mod results;
+mod scikit;
 mod selection;
 mod timing;
 
@@ -66,6 +68,15 @@ enum Benchmark {
         #[arg(long, value_name = "N", default_value_t = 2000)]
         evaluations: usize,
     },
+    /// Learning by evidence: Local beside scikit-learn, and whole runs by size.
+    Evidence {
+        /// A folder to keep the raw figures in.
+        #[arg(long, value_name = "DIR")]
+        save: Option<PathBuf>,
+        /// The Python of an environment with the peer's requirements.
+        #[arg(long, value_name = "PATH")]
+        python: PathBuf,
+    },
     /// One of the program's experiments, kept with command, commit, machine and seconds. Build
     /// the program first.
     Experiment {
@@ -123,6 +134,14 @@ fn run(benchmark: Benchmark) -> Result<(), Failure> {
             let whole = Whole { seeds, evaluations };
             let rows = learning::run(&python, whole, cifar10.as_deref())?;
             ("learning", save, learning::COLUMNS, rows)
+        }
+        Benchmark::Evidence { save, python } => {
+            let growth = evidence::growth()?;
+            if let Some(folder) = &save {
+                record::save(folder, "evidence-growth", evidence::GROWTH_COLUMNS, &growth)
+                    .map_err(|error| told(&error))?;
+            }
+            ("evidence", save, learning::COLUMNS, evidence::local(&python)?)
         }
         Benchmark::Experiment { save, name, arguments } => {
             return experiment::run(save.as_deref(), name.as_deref(), &arguments);

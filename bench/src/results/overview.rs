@@ -167,3 +167,64 @@ fn number(value: Option<f64>, signed: bool) -> String {
         None => "–".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::federations::newest;
+    use super::*;
+
+    /// A folder of runs with one federation that has these lines of figures.
+    fn federations(lines: &str) -> Result<Vec<Federation>, String> {
+        let runs = tempfile::tempdir().expect("a folder");
+        let run = runs.path().join("2026-01-01-a");
+        let folder = run.join("federations").join("heart");
+        fs::create_dir_all(&folder).expect("made");
+        let header = crate::federation::COLUMNS.join(",");
+        fs::write(folder.join("figures.csv"), format!("{header}\n{lines}")).expect("written");
+        let made = "federation: four hospitals\nmetric: AUC\nhigher is better: true\n";
+        fs::write(folder.join("made.txt"), made).expect("written");
+        newest(&[run]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_best_and_what_is_within_one_standard_error_are_bold() {
+        let lines = "local,,0.7,0.6,0.8,0,0,0,3.5\n\
+                     local,A,0.7,0.6,0.8,0,0,0,\n\
+                     optimal+evidence,,0.79,0.7,0.9,0.09,0.01,0.2,0.9\n\
+                     optimal+evidence,A,0.79,,,0.09,,,\n\
+                     friends+evidence,,0.8,0.7,0.9,0.1,0.01,0.2,0\n\
+                     pooled,,0.9,0.8,0.95,0.2,0.1,0.3,-4\n";
+        let found = federations(lines).expect("good figures");
+        let mut text = String::new();
+        overview(&mut text, &found, &[]);
+        let line = text.lines().last().expect("a line");
+        assert!(
+            line.starts_with("| four hospitals | AUC ↑ | 0.700 | – | –")
+                && line.ends_with("| **0.790** | **0.800** | 0.900 | – | – |"),
+            "{line}"
+        );
+        let mut text = String::new();
+        details(&mut text, &found);
+        assert!(
+            text.contains(
+                "| optimal+evidence | 0.790 (0.700 to 0.900) | +0.090 (+0.010 to +0.200) | 0.790 |"
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn damaged_figures_are_refused() {
+        for (lines, wrong) in [
+            ("local,A,0.7,0.6,0.8,0,0,0,\n", "a participant without a mean before it"),
+            ("local,,x,0.6,0.8,0,0,0,0\n", "\"x\" is no number"),
+            ("", "no methods"),
+            ("local,,0.7\n", "figures.csv"),
+        ] {
+            let error = federations(lines).expect_err(wrong);
+            assert!(error.contains(wrong) && error.contains("hint: "), "{error}");
+        }
+    }
+}
