@@ -6,9 +6,9 @@
 //! for each receiver. Whatever it computes for a receiver follows from the summaries of those that do not
 //! compete with it.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
-use fedcompetitors_graphs::CompetingGraph;
+use fedcompetitors_graphs::{CompetingGraph, bits};
 use fedcompetitors_learn::{
     Part,
     linear::{
@@ -142,7 +142,8 @@ impl Relations {
             let evidences = friends.iter().filter_map(|&from| evidences[from].as_deref());
             let summaries = || friends.iter().filter_map(|&from| committed[from].as_ref());
             let trace: f64 = summaries().map(|one| one.summary.trace()).sum();
-            let rows: usize = summaries().map(|one| one.rows * one.summary.coefficients()).sum();
+            let speaking = summaries().filter(|one| !one.summary.is_empty());
+            let rows: usize = speaking.map(|one| one.rows * one.summary.coefficients()).sum();
             Receiver {
                 variance: likeliest_variance(evidences),
                 curvature: trace / rows.max(1) as f64,
@@ -165,11 +166,14 @@ impl Relations {
         Self { committed, receivers, prepared }
     }
 
-    /// How a participant's task is related with a receiver's; none without their summaries. They must
-    /// not compete.
+    /// How a participant's task is related with a receiver's; none without their summaries, or where one of
+    /// them says nothing. They must not compete.
     pub fn of(&self, from: usize, to: usize) -> Option<Relation> {
         let variance = self.receivers[to].variance.to_bits();
-        let prepared = |of: usize| self.prepared.get(&(of, variance));
+        let says_something =
+            |of: usize| self.committed[of].as_ref().is_some_and(|one| !one.summary.is_empty());
+        let prepared =
+            |of: usize| self.prepared.get(&(of, variance)).filter(|_| says_something(of));
         Some(relatedness(prepared(to)?, prepared(from)?))
     }
 
@@ -191,22 +195,69 @@ impl Relations {
         related.collect()
     }
 
-    /// The sum of what sources say, each as far as its task is the receiver's, and the messages that it
-    /// is made of.
-    pub fn sum(&self, sources: &[Source]) -> (Summary, Vec<Parcel>) {
-        let mut parcels = Vec::with_capacity(sources.len());
-        let mut sum: Option<Summary> = None;
-        for source in sources {
-            let Some(committed) = &self.committed[source.from] else { continue };
-            let (saturated, _) = committed.summary.saturated(source.saturation);
-            match &mut sum {
-                Some(sum) => sum.add(&saturated),
-                None => sum = Some(saturated),
+    /// The sum of what sources say, each as far as its task is the receiver's. Where `fewest` is two or more,
+    /// coefficients are left out until at least as many sources say something about each coefficient, and
+    /// about each pair of coefficients, that is left: what one source alone says would be its summary. Without
+    /// coefficients there is no sum.
+    pub fn sum(&self, sources: &[Source], fewest: usize) -> Option<Sum> {
+        let summary = |source: &Source| Some(&self.committed[source.from].as_ref()?.summary);
+        let size = sources.iter().find_map(summary)?.coefficients();
+        let speakers = |coefficient: usize| -> Vec<u64> {
+            let mut speakers = vec![0; sources.len().div_ceil(64)];
+            for (at, source) in sources.iter().enumerate() {
+                if summary(source).is_some_and(|summary| summary.covers(coefficient)) {
+                    bits::insert(&mut speakers, at);
+                }
             }
-            parcels.push(committed.receipt.clone());
+            speakers
+        };
+        let mut coefficients: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
+        for coefficient in 0..size {
+            coefficients.entry(speakers(coefficient)).or_default().push(coefficient);
         }
-        (sum.unwrap_or_else(|| Summary::nothing(0)), parcels)
+        // Those of most sources come first: they go together with most others.
+        let mut groups: Vec<(&Vec<u64>, &Vec<usize>)> = coefficients.iter().collect();
+        groups.sort_by_key(|(speakers, of)| {
+            (Reverse(bits::count(speakers)), Reverse(of.len()), of.first().copied())
+        });
+        let mut kept: Vec<&Vec<u64>> = Vec::new();
+        let mut left_out: Vec<usize> = Vec::new();
+        for (speakers, of) in groups {
+            // What no source says of a pair reveals nothing.
+            let is_enough = |other: &&Vec<u64>| {
+                let count = bits::common_ones(speakers, other).count();
+                count == 0 || count >= fewest
+            };
+            if bits::count(speakers) >= fewest.max(1) && kept.iter().all(is_enough) {
+                kept.push(speakers);
+            } else {
+                left_out.extend(of);
+            }
+        }
+        let mut sum = Summary::nothing(size);
+        let (mut used, mut made_of) = (Vec::new(), Vec::new());
+        for (at, source) in sources.iter().enumerate() {
+            let Some(committed) = &self.committed[source.from] else { continue };
+            // Whose coefficients are all left out is not in the sum.
+            if kept.iter().any(|speakers| bits::contains(speakers, at)) {
+                sum.add(&committed.summary.saturated(source.saturation).0);
+                used.push(*source);
+                made_of.push(committed.receipt.clone());
+            }
+        }
+        sum.leave_out(&left_out);
+        (!used.is_empty()).then_some(Sum { summary: sum, sources: used, made_of })
     }
+}
+
+/// What sources say together.
+pub struct Sum {
+    /// The sum of their summaries.
+    pub summary: Summary,
+    /// The sources that it is of.
+    pub sources: Vec<Source>,
+    /// The messages that it is made of.
+    pub made_of: Vec<Parcel>,
 }
 
 /// Somebody whose data a receiver uses.
@@ -221,4 +272,95 @@ pub struct Source {
     /// The number of the receiver's own rows that its data is worth, as far as it is probable that the
     /// tasks are related.
     pub worth: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use fedcompetitors_graphs::{Participants, random::Stream};
+    use fedcompetitors_testing::repeat;
+
+    use super::*;
+
+    /// Relations of summaries that cover these coefficients, and all of them as sources.
+    fn covering(size: usize, covers: &[Vec<usize>]) -> (Relations, Vec<Source>) {
+        let competing = CompetingGraph::builder(&Participants::numbered(covers.len())).build();
+        let mut exchange = Exchange::new(&competing);
+        let committed = covers.iter().enumerate().map(|(from, covered)| {
+            // Of two rows: all ones, and another value in each column.
+            let mut summary = Summary::nothing(size);
+            let value = |at: usize| 1.0 + at as f64 + 10.0 * from as f64;
+            let entries = (0..size * size).map(|at| 1.0 + value(at / size) * value(at % size));
+            summary.add(&Summary::new(entries.collect(), (0..size).map(value).collect()));
+            let left_out: Vec<usize> = (0..size).filter(|at| !covered.contains(at)).collect();
+            summary.leave_out(&left_out);
+            let receipt = exchange.accept(from, Content::Summary, Vec::new(), vec![1 << from]);
+            Some(Committed { receipt, summary, rows: 50 })
+        });
+        let relations = Relations::of_committed(&competing, committed.collect());
+        let source = |from| Source { from, probability: 1.0, saturation: 0.0, worth: 50.0 };
+        (relations, (0..covers.len()).map(source).collect())
+    }
+
+    fn entries(summary: &Summary) -> impl Iterator<Item = (usize, f64)> {
+        summary.curvature().iter().copied().enumerate()
+    }
+
+    /// What two or more sources say of a coefficient, and of a pair of them, is delivered; what one source
+    /// says alone is not. Sources of which nothing is left are not in the sum.
+    #[test]
+    fn no_entry_of_a_sum_is_of_one_source_alone() {
+        for case in 0..u64::from(repeat(200)) {
+            let mut stream = Stream::new(case, "covered", 0);
+            let (size, count) = (1 + stream.below(6) as usize, 1 + stream.below(5) as usize);
+            let covers: Vec<Vec<usize>> =
+                (0..count).map(|_| (0..size).filter(|_| stream.unit() < 0.7).collect()).collect();
+            let (relations, sources) = covering(size, &covers);
+            let summaries: Vec<&Summary> = (0..count)
+                .map(|from| &relations.committed[from].as_ref().expect("committed").summary)
+                .collect();
+            let of_one =
+                |at: usize| summaries.iter().filter(|one| one.curvature()[at] != 0.0).count();
+            if let Some(sum) = relations.sum(&sources, 2) {
+                assert!(sum.sources.len() >= 2);
+                assert_eq!(sum.sources.len(), sum.made_of.len());
+                for (at, value) in entries(&sum.summary) {
+                    let total: f64 = sum
+                        .sources
+                        .iter()
+                        .map(|source| summaries[source.from].curvature()[at])
+                        .sum();
+                    assert!(
+                        value == 0.0 || of_one(at) >= 2 && (value - total).abs() < 1e-9 * total
+                    );
+                }
+                for source in &sum.sources {
+                    let adds =
+                        |at: usize| sum.summary.covers(at) && summaries[source.from].covers(at);
+                    assert!((0..size).any(adds), "{} adds nothing", source.from);
+                }
+            } else {
+                // Nobody else speaks of anything that somebody speaks of.
+                assert!((0..size).all(|at| of_one(at * (size + 1)) < 2));
+            }
+            // Where one source is allowed, everything is delivered.
+            let all = relations.sum(&sources, 1);
+            for at in 0..size * size {
+                let total: f64 = summaries.iter().map(|one| one.curvature()[at]).sum();
+                let found = all.as_ref().map_or(0.0, |sum| sum.summary.curvature()[at]);
+                assert!((found - total).abs() <= 1e-9 * total);
+            }
+        }
+    }
+
+    /// Three sources with two of three classes each: every class has two sources, every pair of classes one.
+    #[test]
+    fn pairs_of_coefficients_need_two_sources_too() {
+        let (relations, sources) = covering(3, &[vec![0, 1], vec![1, 2], vec![0, 2]]);
+        let sum = relations.sum(&sources, 2).expect("one coefficient is left");
+        assert_eq!((0..3).filter(|&at| sum.summary.covers(at)).collect::<Vec<_>>(), [0]);
+        let from: Vec<usize> = sum.sources.iter().map(|source| source.from).collect();
+        assert_eq!(from, [0, 2]);
+        assert!(relations.sum(&sources[..1], 2).is_none());
+        assert!(relations.sum(&sources[..1], 1).is_some());
+    }
 }

@@ -34,8 +34,9 @@ settings! {
         /// Columns in which fewer rows than this differ from the others are left out of summaries:
         /// they would give single records away.
         pub fewest: usize = FEWEST,
-        /// Whether a participant may receive a sum with a single source, which is that source's summary:
-        /// it may give single records away.
+        /// Whether a participant may receive what a single source says of a coefficient, which is that source's
+        /// summary: it may give single records away. Without it, coefficients of which fewer than two sources
+        /// say something are left out of a sum.
         pub single_source: bool = false,
     }
 }
@@ -184,12 +185,12 @@ impl Rounds {
         let fewest = if self.settings.single_source { 1 } else { 2 };
         let sums = self.members.par_iter().map(|member| {
             let sources = relations.sources(member.participant, member.helpers.iter().copied());
-            let sum = relations.sum(&sources);
+            let sum = relations.sum(&sources, fewest);
             (sources, sum)
         });
         let sums: Vec<_> = sums.collect();
         let mut receivers = Vec::new();
-        for (member, (sources, (sum, made_of))) in self.members.iter_mut().zip(sums) {
+        for (member, (sources, sum)) in self.members.iter_mut().zip(sums) {
             let to = member.participant;
             if let ([source], true) = (&sources[..], exchange.is_there(to)) {
                 let (participant, source) = (to, source.from);
@@ -199,13 +200,11 @@ impl Rounds {
                     Disclosure::Withheld { participant, source }
                 });
             }
-            if sources.len() < fewest || !exchange.is_there(to) {
-                continue;
-            }
-            let message = sum.to_message();
-            let carried = exchange.deliver(to, Content::Summary, &message, &made_of)?;
+            let Some(sum) = sum.filter(|_| exchange.is_there(to)) else { continue };
+            let message = sum.summary.to_message();
+            let carried = exchange.deliver(to, Content::Summary, &message, &sum.made_of)?;
             bits::union(&mut member.carried, &carried);
-            member.sources = sources.iter().map(|source| (source.from, source.worth)).collect();
+            member.sources = sum.sources.iter().map(|source| (source.from, source.worth)).collect();
             receivers.push((member, message));
         }
         each(&mut receivers, |(member, message)| {

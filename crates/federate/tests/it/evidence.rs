@@ -26,12 +26,26 @@ fn normal(stream: &mut Stream) -> f64 {
 
 /// A participant with logistic labels of a task.
 fn learner(task: &[f64], rows: usize, hidden: &[usize], stream: &mut Stream) -> NativeLearner {
+    learner_of(task, rows, hidden, stream, &|label, _| label)
+}
+
+/// The same with labels and rows that are changed.
+fn learner_of(
+    task: &[f64],
+    rows: usize,
+    hidden: &[usize],
+    stream: &mut Stream,
+    changed: &dyn Fn(u32, &mut [f32]) -> u32,
+) -> NativeLearner {
     let mut features = Vec::new();
     let labels = (0..rows).map(|_| {
         let row: Vec<f64> = task.iter().map(|_| normal(stream)).collect();
         let score: f64 = row.iter().zip(task).map(|(a, b)| a * b).sum();
-        features.extend(row.iter().map(|&value| value as f32));
-        u32::from(stream.unit() < 1.0 / (1.0 + (-score).exp()))
+        let label = u32::from(stream.unit() < 1.0 / (1.0 + (-score).exp()));
+        let mut row: Vec<f32> = row.iter().map(|&value| value as f32).collect();
+        let label = changed(label, &mut row);
+        features.extend(row);
+        label
     });
     let targets = Targets::Classes { labels: labels.collect(), count: 2 };
     let samples = Samples::new(features, task.len(), targets).expect("samples");
@@ -227,6 +241,41 @@ fn a_sum_with_a_single_source_is_delivered_only_where_that_is_allowed() {
         found += sources(true).iter().filter(|&&count| count == 1).count();
     }
     assert!(found > 0, "some sum has a single source");
+}
+
+/// A participant with one class has nothing to say: it is nobody's source, counts for no second source and is
+/// worth nothing.
+#[test]
+fn a_participant_with_one_class_is_no_source() {
+    let mut case = Case::new(3, 4, None);
+    case.competing = CompetingGraph::builder(&Participants::numbered(4)).build();
+    let task = [1.0, -1.0, 0.5, 0.0, 0.0, 0.3];
+    let drawn = |at: u64, changed: &dyn Fn(u32, &mut [f32]) -> u32| {
+        learner_of(&task, 150, &[], &mut Stream::new(3, "one class", at), changed)
+    };
+    let one_class = |class| move |_, _: &mut [f32]| class;
+    case.learners = vec![
+        drawn(0, &|label, _| label),
+        drawn(1, &|label, _| label),
+        drawn(2, &one_class(0)),
+        drawn(3, &one_class(1)),
+    ];
+    let benefit = case.benefits();
+    for to in 0..4 {
+        let helpers: Vec<usize> = benefit.helpers(to).map(|(from, _)| from).collect();
+        let expected: &[usize] = [&[1][..], &[0], &[], &[]][to];
+        assert_eq!(helpers, expected, "{to}");
+    }
+    let ended = run(&case, &Evidence::default(), &Faults::default());
+    assert!(ended.transfers.iter().all(|transfer| transfer.to.is_none()));
+    for to in 0..4 {
+        assert_eq!(ended.models[to], case.learners[to].linear().expect("linear").parameters());
+    }
+    let trainer = Evidence { single_source: true, ..Evidence::default() };
+    let ended = run(&case, &trainer, &Faults::default());
+    let received =
+        ended.transfers.iter().filter_map(|transfer| transfer.to.zip(transfer.made_of.first()));
+    assert_eq!(received.collect::<Vec<_>>(), [(0, &2), (1, &1)]);
 }
 
 /// A participant that is missing or sends garbage is left out, and the others learn on.

@@ -77,10 +77,10 @@ impl Own {
     }
 
     /// What others may use of its data, without columns in which fewer than `fewest` rows differ from
-    /// the others: these would give single records away.
+    /// the others: these would give single records away. Constant columns are always left out.
     pub fn summary(&self, fewest: usize) -> Summary {
         let mut summary = Summary::of(&self.rows, &self.best);
-        let (rare, outputs) = (self.rows.rare_columns(fewest), self.rows.outputs());
+        let (rare, outputs) = (self.rows.rare_columns(fewest.max(1)), self.rows.outputs());
         let rare = rare.into_iter().flat_map(|column| column * outputs..(column + 1) * outputs);
         summary.leave_out(&rare.collect::<Vec<_>>());
         summary

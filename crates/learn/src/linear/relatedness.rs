@@ -5,6 +5,10 @@ use super::Summary;
 /// The fractions of the variance of coefficients that may be each participant's own.
 pub const FRACTIONS: [f64; 4] = [0.03, 0.1, 0.3, 0.6];
 
+/// A logarithm of a ratio must exceed this to count: nearer to 0 only rounding decides. A summary that says
+/// nothing has a ratio of 1 with every other.
+const LEAST_LOG_RATIO: f64 = 1e-6;
+
 /// How many variances of coefficients are tried: from 2⁻¹² to 2⁴, two for each doubling. A grid lets all
 /// pairs with the same variance share what is expensive.
 const VARIANCES: usize = 33;
@@ -24,9 +28,9 @@ impl Relation {
         1.0 / (1.0 + (-self.log_ratio).exp())
     }
 
-    /// Whether one task is likelier than two.
+    /// Whether one task is likelier than two, by more than rounding.
     pub fn is_related(self) -> bool {
-        self.log_ratio > 0.0
+        self.log_ratio > LEAST_LOG_RATIO
     }
 }
 

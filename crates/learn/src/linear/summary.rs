@@ -107,6 +107,16 @@ impl Summary {
         &self.linear
     }
 
+    /// Whether the summary says something about a coefficient.
+    pub fn covers(&self, coefficient: usize) -> bool {
+        self.curvature[coefficient * (self.coefficients() + 1)] > 0.0
+    }
+
+    /// Whether the summary says nothing at all: all rows have one class, or all columns are constant.
+    pub fn is_empty(&self) -> bool {
+        !(0..self.coefficients()).any(|at| self.covers(at))
+    }
+
     /// Leaves coefficients out: the summary says nothing about them, and about the others what it said
     /// with these at 0.
     pub fn leave_out(&mut self, coefficients: &[usize]) {
@@ -209,7 +219,7 @@ impl Summary {
     }
 
     /// The summary of a message. Rounding to single precision may have made `H` slightly negative, so
-    /// 10⁻⁷ of its trace is added to its diagonal.
+    /// 10⁻⁷ of its trace is added to its diagonal; what is left out of it stays 0.
     ///
     /// # Errors
     /// If it is not a summary of these many coefficients with a positive semidefinite `H`.
@@ -231,7 +241,11 @@ impl Summary {
         summary.linear = numbers.collect();
         let trace = summary.trace();
         let diagonal = (0..coefficients).map(|at| at * (coefficients + 1));
-        diagonal.for_each(|at| summary.curvature[at] += 1e-7 * trace);
+        for at in diagonal {
+            if summary.curvature[at] != 0.0 {
+                summary.curvature[at] += 1e-7 * trace;
+            }
+        }
         let mut shifted = summary.curvature.clone();
         // Where all is 0 there is nothing to refuse.
         (0..coefficients).for_each(|at| shifted[at * (coefficients + 1)] += f64::MIN_POSITIVE);
