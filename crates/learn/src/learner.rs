@@ -118,6 +118,11 @@ impl NativeLearner {
         Self { dependence, own: OnceLock::new(), ..self }
     }
 
+    /// How its rows for training and validation depend on each other, in this order.
+    pub fn dependence(&self) -> &Dependence {
+        &self.dependence
+    }
+
     /// A learner whose parts are given: training, validation, test.
     ///
     /// # Errors
@@ -292,7 +297,12 @@ impl Learner for NativeLearner {
         let parts = [Part::Training, Part::Validation].map(|part| self.part(part));
         let make = || {
             let samples = Samples::together(parts.into_iter()).expect("parts of one table");
-            Own::new(Rows::new(&samples, self.model.outputs()), FOLDS, &self.dependence)
+            let rows = Rows::new(&samples, self.model.outputs());
+            let own = Own::new(rows, FOLDS, &self.dependence);
+            match self.loss {
+                Loss::BinaryCrossEntropy { weights } => own.with_class_weights(weights),
+                _ => own,
+            }
         };
         self.model.is_linear().then(|| self.own.get_or_init(make))
     }

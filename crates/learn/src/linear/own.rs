@@ -29,6 +29,8 @@ pub struct Own {
     folds: Folds,
     tuned: Tuned,
     best: Vec<f64>,
+    /// What is added to the odds of class 1 in its models.
+    odds: f32,
 }
 
 impl Own {
@@ -50,7 +52,23 @@ impl Own {
         let tuned = tuned(&rows, None, &folds);
         let penalty = Penalty { evidence: None, strength: tuned.strength };
         let best = fit(&rows, penalty, &tuned.parameters, EXACT, &mut Curvature::default());
-        Self { rows, folds, tuned, best }
+        Self { rows, folds, tuned, best, odds: 0.0 }
+    }
+
+    /// Counts the two classes with these weights in its models. Rows count the same in fits and summaries; with
+    /// weights the odds of class 1 differ by their ratio. With one class there is nothing to weigh.
+    #[must_use]
+    pub fn with_class_weights(self, [of_0, of_1]: [f32; 2]) -> Self {
+        let odds = if self.rows.is_constant() { 0.0 } else { (of_1 / of_0).ln() };
+        Self { odds, ..self }
+    }
+
+    fn in_units(&self, parameters: &[f64]) -> Vec<f32> {
+        let mut parameters = self.rows.in_units(parameters);
+        if let Some(intercept) = parameters.last_mut() {
+            *intercept += self.odds;
+        }
+        parameters
     }
 
     /// The rows, with the variance of their noise.
@@ -65,7 +83,7 @@ impl Own {
 
     /// The parameters of its model, with nothing from others: a mean over the strengths of the ridge.
     pub fn parameters(&self) -> Vec<f32> {
-        self.rows.in_units(&self.tuned.parameters)
+        self.in_units(&self.tuned.parameters)
     }
 
     /// The decay with which gradient descent on a mean loss over this many rows has the ridge that predicts
@@ -90,6 +108,6 @@ impl Own {
     /// from 0 to 1.
     pub fn with_evidence(&self, evidence: &Summary) -> (Vec<f32>, f64) {
         let tuned = tuned(&self.rows, Some(evidence), &self.folds);
-        (self.rows.in_units(&tuned.parameters), tuned.weight)
+        (self.in_units(&tuned.parameters), tuned.weight)
     }
 }

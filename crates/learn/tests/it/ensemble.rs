@@ -184,3 +184,58 @@ fn a_head_counts_classes_by_their_weights() {
     // Features say nothing, so the mean weighted loss is that of even odds.
     assert!((head.loss - 0.693).abs() < 0.03, "{}", head.loss);
 }
+
+/// The exact fit of a linear model counts classes by their weights as a head does: only its intercept changes.
+#[test]
+fn an_exact_fit_counts_classes_by_their_weights() {
+    let mut stream = Stream::new(6, "weights", 0);
+    let columns = 3;
+    let rows = samples(Kind::Values, 400, columns, &mut stream);
+    let labels = rows.features().chunks(columns).map(|row| {
+        let odds = -2.0 + f64::from(row[0]);
+        u32::from(stream.unit() < 1.0 / (1.0 + (-odds).exp()))
+    });
+    let labels: Vec<u32> = labels.collect();
+    let made = |labels: &[u32], loss| {
+        let targets = Targets::Classes { labels: labels.to_vec(), count: 2 };
+        let rows = Samples::new(rows.features().to_vec(), columns, targets).expect("samples");
+        let parts = [(); 3].map(|()| rows.clone());
+        let model = Arc::new(Mlp::new(&[columns, 1], SLOPE));
+        NativeLearner::from_parts(model, loss, &Auc, parts).expect("a learner")
+    };
+    let Loss::BinaryCrossEntropy { weights } = Loss::balanced(&labels) else {
+        unreachable!("two classes")
+    };
+    let odds = (weights[1] / weights[0]).ln();
+    assert!(odds > 1.0);
+    let of = |labels: &[u32], weights| {
+        let learner = made(labels, Loss::BinaryCrossEntropy { weights });
+        let own = learner.linear().expect("linear");
+        let (with_evidence, _) = own.with_evidence(&own.summary(0));
+        (
+            own.parameters(),
+            with_evidence,
+            own.summary(0),
+            learner.predictions(Part::Test, &own.parameters()),
+        )
+    };
+    let (plain, balanced) = (of(&labels, [1.0, 1.0]), of(&labels, weights));
+    for (plain, balanced) in [(&plain.0, &balanced.0), (&plain.1, &balanced.1)] {
+        assert_eq!(plain[..columns], balanced[..columns]);
+        assert!((plain[columns] + odds - balanced[columns]).abs() < 1e-6);
+    }
+    assert_eq!(plain.2, balanced.2, "summaries do not depend on weights");
+    // By the fit both classes are equally probable on average, as far as they can be.
+    let weighted = |scores: &[f32], weights: [f32; 2]| -> f64 {
+        let each = scores.iter().zip(&labels).map(|(score, &label)| {
+            let slope = 1.0 / (1.0 + f64::from(-score).exp()) - f64::from(label);
+            slope * f64::from(weights[label as usize]) / labels.len() as f64
+        });
+        each.sum()
+    };
+    assert!(weighted(&balanced.3, weights).abs() < 0.05);
+    assert!(weighted(&plain.3, weights).abs() > 0.2);
+    // One class has no odds.
+    let one = vec![0; labels.len()];
+    assert_eq!(of(&one, [1.0, 1.0]).0, of(&one, [0.5, 200.0]).0);
+}
