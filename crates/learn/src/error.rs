@@ -65,6 +65,14 @@ pub enum LearnError {
         /// How many there are.
         samples: usize,
     },
+    /// Too few groups or times for training, validation and test.
+    #[error("{found} {what} are too few for training, validation and test")]
+    TooFewUnits {
+        /// What they are.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+    },
     /// A part of the split that is needed has nothing in it.
     #[error("there are no samples for {part}")]
     EmptyPart {
@@ -88,6 +96,9 @@ impl LearnError {
         match self {
             Self::NoSamples | Self::TooFew { .. } | Self::EmptyPart { .. } => {
                 "a participant needs at least one sample each for training, validation and test"
+            }
+            Self::TooFewUnits { .. } => {
+                "a participant needs three groups or more; with `time` it needs two different times more than there are folds"
             }
             Self::Shape { .. } => "every row needs one number for each column",
             Self::NotFinite { .. } => "fill in or leave out rows with missing values",

@@ -1,5 +1,7 @@
 //! Which of a participant's samples train, choose and test.
 
+use std::collections::BTreeSet;
+
 use fedcompetitors_graphs::random::Stream;
 
 use crate::{LearnError, Part, Targets, shuffle};
@@ -70,7 +72,8 @@ impl Split {
     /// Splits for cross-validation: every sample is in the test of one of them; with
     /// fewer samples than folds some tests are empty. Each test has
     /// its share of each class, as even as it can be. Of the others each class gives the part
-    /// `validation`, rounded, at least one sample if it has two: choices need all classes.
+    /// `validation`, rounded, at least one sample if it has two: choices need all classes. If no class has two,
+    /// the last sample of the largest class is for validation.
     ///
     /// # Errors
     /// If there are too few samples for that.
@@ -119,6 +122,9 @@ impl Split {
                 split.validation.extend(&others[..wanted]);
                 split.training.extend(&others[wanted..]);
             }
+            if split.validation.is_empty() && split.training.len() > 1 {
+                split.validate_one(targets);
+            }
             split.sorted()
         };
         let splits: Vec<Self> = (0..folds).map(split).collect();
@@ -153,7 +159,7 @@ impl Split {
             Dependence::None => random(targets, stream),
             Dependence::Groups(groups) => {
                 let (of_groups, rows) = grouped(targets, groups);
-                let splits = random(&of_groups, stream)?;
+                let splits = random(&of_groups, stream).map_err(of_units("groups"))?;
                 Ok(splits.into_iter().map(|split| split.expanded(&rows)).collect())
             }
             Dependence::Time(times) => in_time(times, division),
@@ -203,24 +209,40 @@ impl Split {
             Dependence::None => deal(targets, validation, None, stream),
             Dependence::Groups(groups) => {
                 let (of_groups, rows) = grouped(targets, groups);
-                Ok(deal(&of_groups, validation, None, stream)?.expanded(&rows))
+                let split = deal(&of_groups, validation, None, stream);
+                Ok(split.map_err(of_units("groups"))?.expanded(&rows))
             }
             Dependence::Time(times) => {
                 let order = by_time(times);
                 let cut = later(&order, times, order.len() as f64 * (1.0 - validation));
-                Self::cut(&order, [cut, order.len()], order.len())
+                Self::cut(&order, times, [cut, order.len()], order.len())
             }
         }
     }
 
     /// The rows before the first cut train, those up to the second choose, the next up to `end` test.
-    fn cut(order: &[u32], [first, second]: [usize; 2], end: usize) -> Result<Self, LearnError> {
+    fn cut(
+        order: &[u32],
+        times: &[u32],
+        [first, second]: [usize; 2],
+        end: usize,
+    ) -> Result<Self, LearnError> {
         if first == 0 || first == second {
-            return Err(LearnError::TooFew { samples: order.len() });
+            return Err(too_few_times(times));
         }
         let rows = |from: usize, to: usize| order[from..to].to_vec();
         let (training, validation) = (rows(0, first), rows(first, second));
         Ok(Self { training, validation, test: rows(second, end) }.sorted())
+    }
+
+    /// Moves the last training row of the largest class, of equals the last, to validation.
+    fn validate_one(&mut self, targets: &Targets) {
+        let size = |class_of: u32| {
+            self.training.iter().filter(|&&row| class(targets, row) == class_of).count()
+        };
+        let places = 0..self.training.len();
+        let moved = places.max_by_key(|&at| (size(class(targets, self.training[at])), at));
+        self.validation.extend(moved.map(|at| self.training.remove(at)));
     }
 
     /// The split of rows, given the rows of each group.
@@ -302,6 +324,19 @@ fn deal(
     Ok(split.sorted())
 }
 
+/// The error about groups instead of samples.
+fn of_units(what: &'static str) -> impl Fn(LearnError) -> LearnError {
+    move |error| match error {
+        LearnError::TooFew { samples: found } => LearnError::TooFewUnits { what, found },
+        error => error,
+    }
+}
+
+fn too_few_times(times: &[u32]) -> LearnError {
+    let different: BTreeSet<u32> = times.iter().copied().collect();
+    LearnError::TooFewUnits { what: "times", found: different.len() }
+}
+
 /// The targets of groups, each the largest class of its rows, and the rows of each.
 fn grouped(targets: &Targets, groups: &[u32]) -> (Targets, Vec<Vec<u32>>) {
     let count = groups.iter().max().map_or(0, |last| *last as usize + 1);
@@ -352,9 +387,9 @@ fn in_time(times: &[u32], division: Division) -> Result<Vec<Split>, LearnError> 
         let known = &order[..pair[0]];
         let first = later(known, times, known.len() as f64 * (1.0 - validation));
         if pair[0] == pair[1] {
-            return Err(LearnError::TooFew { samples: order.len() });
+            return Err(too_few_times(times));
         }
-        Split::cut(&order, [first, pair[0]], pair[1])
+        Split::cut(&order, times, [first, pair[0]], pair[1])
     };
     cuts.windows(2).map(split).collect()
 }

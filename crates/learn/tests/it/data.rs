@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{
-    Accuracy, LearnError, Loss, Mlp, NativeLearner, Samples, Split, Targets, shuffle, simplex,
+    Accuracy, Dependence, Division, LearnError, Loss, Mlp, NativeLearner, Samples, Split, Targets,
+    shuffle, simplex,
 };
 use fedcompetitors_testing::repeat;
 
@@ -179,4 +180,45 @@ fn folds_test_every_row_once_and_share_classes_evenly() {
     let tested: Vec<usize> = folds(3).expect("enough").iter().map(|one| one.test.len()).collect();
     assert_eq!(tested, [1, 1, 1, 0, 0]);
     assert!(folds(2).is_err());
+}
+
+/// Three rows are enough, whatever their classes: what is left after the test trains and chooses.
+#[test]
+fn three_rows_are_enough_for_folds() {
+    for labels in [[0, 0, 1], [0, 1, 0], [0, 1, 2], [1, 1, 1]] {
+        for (seed, folds) in (0..10).flat_map(|seed| [(seed, 3), (seed, 5)]) {
+            let mut stream = Stream::new(seed, "three", 0);
+            let splits = Split::folds(&classes(&labels, 3), folds, 0.2, &mut stream);
+            let splits = splits.expect("three rows");
+            for split in &splits {
+                assert!(!split.training.is_empty() && split.validation.len() == 1);
+                let mut all = [&split.training[..], &split.validation, &split.test].concat();
+                all.sort_unstable();
+                assert_eq!(all, [0, 1, 2]);
+            }
+            assert_eq!(splits.iter().map(|split| split.test.len()).sum::<usize>(), 3);
+        }
+    }
+}
+
+/// Too few groups or times are called so.
+#[test]
+fn too_few_groups_are_not_called_samples() {
+    let targets = classes(&[0, 1, 0, 1, 0, 1], 2);
+    let division = |folds| Division { folds, test: 0.2, validation: 0.2 };
+    let split = |dependence: &Dependence, folds| {
+        let mut stream = Stream::new(1, "groups", 0);
+        let whole = Split::without_test(&targets, dependence, 0.2, &mut stream).map(|_| ());
+        let parts = Split::evaluation(&targets, dependence, division(folds), &mut stream);
+        (whole, parts.map(|_| ()))
+    };
+    let few = |what, found| Err(LearnError::TooFewUnits { what, found });
+    let groups = Dependence::Groups(vec![0, 0, 0, 1, 1, 1]);
+    assert_eq!(split(&groups, 5), (Ok(()), few("groups", 2)));
+    assert_eq!(split(&groups, 1), (Ok(()), few("groups", 2)));
+    assert_eq!(split(&Dependence::Groups(vec![4; 6]), 5).0, few("groups", 1));
+    assert_eq!(split(&Dependence::Time(vec![4; 6]), 5), (few("times", 1), few("times", 1)));
+    assert_eq!(split(&Dependence::Time(vec![0, 0, 1, 1, 2, 2]), 5).1, few("times", 3));
+    let error = LearnError::TooFewUnits { what: "groups", found: 2 };
+    assert_eq!(error.to_string(), "2 groups are too few for training, validation and test");
 }
