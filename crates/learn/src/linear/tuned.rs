@@ -24,14 +24,17 @@ const NEGLIGIBLE: f64 = 1e-3;
 /// Which rows are left out together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folds {
-    /// The fold of each row.
+    /// The fold of each row; where time counts, the block.
     of: Vec<u32>,
     count: u32,
+    /// Whether rows stand in time: then a fold tests a block, and only the blocks before it are left in.
+    is_forward: bool,
 }
 
 impl Folds {
-    /// At most `count` folds at random, each with its share of each class; groups of rows stay together, and
-    /// rows in time are divided where times change. With fewer than two rows there are none.
+    /// At most `count` folds at random, each with its share of each class; groups of rows stay together. Rows in
+    /// time are divided into one block more, where times change, and each block but the first is a fold: a
+    /// penalty is chosen by models that have not seen later rows. With fewer than two rows there are none.
     pub fn new(rows: &Rows, count: u32, dependence: &Dependence, stream: &mut Stream) -> Self {
         // What is dealt out: each row, or each group with its largest class, or each time in order.
         let units: Vec<u32> = match dependence {
@@ -44,30 +47,35 @@ impl Folds {
             let class = classes.entry(*unit).or_default();
             *class = rows.class(row).max(*class);
         }
-        let count = count.min(classes.len() as u32);
+        let is_forward = matches!(dependence, Dependence::Time(_));
+        let blocks = (count + u32::from(is_forward)).min(classes.len() as u32);
         let mut order: Vec<u32> = classes.keys().copied().collect();
-        let are_blocks = matches!(dependence, Dependence::Time(_));
-        if !are_blocks {
+        if !is_forward {
             shuffle(&mut order, stream);
             order.sort_by_key(|unit| classes[unit]);
         }
         let fold = |at: usize| {
-            if are_blocks {
-                (at as u64 * u64::from(count) / order.len() as u64) as u32
+            if is_forward {
+                (at as u64 * u64::from(blocks) / order.len() as u64) as u32
             } else {
-                at as u32 % count.max(1)
+                at as u32 % blocks.max(1)
             }
         };
         let of_unit: BTreeMap<u32, u32> =
             order.iter().enumerate().map(|(at, unit)| (*unit, fold(at))).collect();
         let of = units.iter().map(|unit| of_unit[unit]).collect();
-        Self { of, count: if count < 2 { 0 } else { count } }
+        Self { of, count: if blocks < 2 { 0 } else { blocks }, is_forward }
     }
 
     /// The rows that are left in and out, fold by fold.
     fn parts(&self) -> impl Iterator<Item = (Vec<u32>, Vec<u32>)> {
-        (0..self.count)
-            .map(|fold| (0..self.of.len() as u32).partition(|&row| self.of[row as usize] != fold))
+        let rows = |wanted: &dyn Fn(u32) -> bool| -> Vec<u32> {
+            (0..).zip(&self.of).filter(|(_, of)| wanted(**of)).map(|(row, _)| row).collect()
+        };
+        (u32::from(self.is_forward)..self.count).map(move |fold| {
+            let is_left_in = |of: u32| if self.is_forward { of < fold } else { of != fold };
+            (rows(&is_left_in), rows(&|of| of == fold))
+        })
     }
 }
 
@@ -136,4 +144,34 @@ fn along<'a>(
         at = fit(rows, Penalty { evidence, strength }, &at, precision, &mut kept);
         at.clone()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where rows stand in time, no penalty is chosen by a model that has seen later rows.
+    #[test]
+    fn folds_in_time_go_forward() {
+        for times in [1_u32, 2, 3, 5, 6, 7, 40] {
+            let times: Vec<u32> = (0..3 * times).map(|row| 3 * (row * 7 % times)).collect();
+            let rows = Rows::with_values(times.iter().map(|_| 1.0), 1, &vec![0.0; times.len()]);
+            let mut stream = Stream::new(1, "folds", 0);
+            let folds = Folds::new(&rows, 5, &Dependence::Time(times.clone()), &mut stream);
+            let distinct = times.iter().collect::<std::collections::BTreeSet<_>>().len();
+            let parts: Vec<_> = folds.parts().collect();
+            assert_eq!(parts.len(), 5.min(distinct - 1));
+            let time = |row: &u32| times[*row as usize];
+            let mut tested: Vec<&u32> = Vec::new();
+            for (kept, left_out) in &parts {
+                assert!(kept.iter().map(time).max() < left_out.iter().map(time).min());
+                tested.extend(left_out);
+            }
+            // Each row after the first block is tested once, and so are rows of one time together.
+            tested.sort_unstable();
+            let first = parts.first().map_or(usize::MAX, |(kept, _)| kept.len());
+            tested.dedup();
+            assert!(parts.is_empty() || tested.len() + first == times.len());
+        }
+    }
 }
