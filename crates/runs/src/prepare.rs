@@ -268,9 +268,31 @@ impl Prepared {
         };
         let learner = parts().and_then(|parts| {
             let (loss, model) = (self.loss(parts[0].targets()), Arc::clone(&self.model));
-            NativeLearner::from_parts(model, loss, self.metric().0, parts)
+            let learner = NativeLearner::from_parts(model, loss, self.metric().0, parts)?;
+            Ok(learner.with_dependence(self.pooled_dependence(learners)))
         });
         learner.map_err(|error| self.of(0, error))
+    }
+
+    /// How everybody's rows depend on each other: those for training of all, then those for validation of
+    /// all. Groups are each participant's own; times are those of all.
+    fn pooled_dependence(&self, learners: &[Learning]) -> Dependence {
+        let evaluation = &self.settings.evaluation;
+        let texts = [Part::Training, Part::Validation].into_iter().flat_map(|part| {
+            let all = self.sources.iter().zip(learners).enumerate();
+            all.flat_map(move |(at, (source, one))| {
+                let texts = source.table().and_then(|read| read.beside.first());
+                let of_row = move |&row: &u32| {
+                    let text = &texts?[row as usize];
+                    let is_time = evaluation.time.is_some();
+                    Some(if is_time { text.clone() } else { format!("{at} {text}") })
+                };
+                one.split.rows(part).iter().filter_map(of_row)
+            })
+        });
+        let texts: Vec<String> = texts.collect();
+        let beside = if texts.is_empty() { Vec::new() } else { vec![texts] };
+        splits::dependence(evaluation, &beside)
     }
 
     fn loss(&self, training: &Targets) -> Loss {

@@ -1,5 +1,6 @@
 //! Tests of run directories: what they store, what the audit finds, what a coordinator records.
 
 mod coordinator;
+mod evidence;
 mod runs;
 mod tables;

@@ -1,0 +1,192 @@
+//! Runs with models without hidden layers: odd data, and settings that must reach the exact fits.
+
+use std::{fmt::Write as _, fs, path::Path, time::Duration};
+
+use fedcompetitors_files::parse_federation;
+use fedcompetitors_graphs::random::Stream;
+use fedcompetitors_learn::{Dependence, Part, Targets};
+use fedcompetitors_record::Session;
+use fedcompetitors_runs::{Options, Prepared, RunError, audit, read_model, run, summary};
+
+/// A run in a folder of its own.
+struct Case {
+    folder: tempfile::TempDir,
+    prepared: Prepared,
+}
+
+impl Case {
+    /// Prepares a federation of participants with these files, in the order of their names.
+    fn new(settings: &str, files: &[(&str, String)]) -> Result<Self, RunError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut text = settings.to_owned();
+        for (name, content) in files {
+            fs::write(folder.path().join(format!("{name}.csv")), content).expect("written");
+            let _ = writeln!(text, "[[participants]]\nname = \"{name}\"\ndata = \"{name}.csv\"");
+        }
+        let federation = parse_federation(Path::new("test.toml"), &text)?;
+        let prepared = Prepared::read(federation, folder.path())?;
+        Ok(Self { folder, prepared })
+    }
+
+    fn run(&self) -> std::path::PathBuf {
+        let folder = self.folder.path().join("run");
+        let options = Options {
+            folder: &folder,
+            resume: false,
+            faults: None,
+            given: None,
+            checkpoint: Duration::ZERO,
+            explain: &|_| String::new(),
+            progress: &|_| {},
+        };
+        run(&self.prepared, &options).expect("it runs");
+        assert!(audit(&folder, None).expect("a record").findings.is_empty());
+        folder
+    }
+}
+
+/// Rows of `x1 … xN`, what they belong to, a time, and a class that follows `x1`.
+fn table(seed: u64, rows: usize, columns: usize, class: impl Fn(usize, f64) -> u32) -> String {
+    let mut stream = Stream::new(seed, "table", 0);
+    let names: Vec<String> = (1..=columns).map(|column| format!("x{column}")).collect();
+    let mut text = format!("{},who,when,y\n", names.join(","));
+    for row in 0..rows {
+        let values: Vec<f64> = (0..columns).map(|_| stream.unit() - 0.5).collect();
+        let score = 6.0 * values[0] - 1.5;
+        let odds = 1.0 / (1.0 + (-score).exp());
+        let _ = writeln!(
+            text,
+            "{},{},{},{}",
+            values.iter().map(|value| format!("{value:.4}")).collect::<Vec<_>>().join(","),
+            row / 3,
+            (row * 7) % rows / 2 + 8,
+            class(row, odds - stream.unit()),
+        );
+    }
+    text
+}
+
+fn drawn(_: usize, above: f64) -> u32 {
+    u32::from(above > 0.0)
+}
+
+/// Under `pooled`, rows depend on each other as they do for their owners: a group stays the group of one
+/// participant, and times have one order.
+#[test]
+fn pooled_rows_keep_groups_and_times() {
+    let files = [("A", table(1, 30, 2, drawn)), ("B", table(2, 24, 2, drawn))];
+    let other = |key: &str| if key == "groups" { "when" } else { "who" };
+    for (key, column, place) in [("groups", "who", 2), ("time", "when", 3)] {
+        let settings = format!(
+            "[task]\ntarget = \"y\"\n[data]\nignore = [\"{}\"]\n[evaluation]\nfolds = 3\n{key} = \"{column}\"\n",
+            other(key)
+        );
+        let case = Case::new(&settings, &files).expect("good");
+        for session in case.prepared.sessions() {
+            let learners = case.prepared.learners(session).expect("good");
+            let pooled = case.prepared.pooled(&learners).expect("one shape");
+            let mut texts: Vec<(usize, u32)> = Vec::new();
+            for part in [Part::Training, Part::Validation] {
+                for (at, (one, (_, file))) in learners.iter().zip(&files).enumerate() {
+                    for &row in one.split.rows(part) {
+                        let line = file.lines().nth(row as usize + 1).expect("a row");
+                        let text = line.split(',').nth(place).expect("a column");
+                        texts.push((at, text.parse().expect("a number")));
+                    }
+                }
+            }
+            let units = match (key, pooled.dependence()) {
+                ("groups", Dependence::Groups(units)) | ("time", Dependence::Time(units)) => units,
+                (_, other) => panic!("{other:?}"),
+            };
+            assert_eq!(units.len(), texts.len());
+            for (a, of_a) in units.iter().zip(&texts) {
+                for (b, of_b) in units.iter().zip(&texts) {
+                    if key == "groups" {
+                        assert_eq!(a == b, of_a == of_b);
+                    } else {
+                        assert_eq!(a.cmp(b), of_a.1.cmp(&of_b.1));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `balanced` reaches exact fits: rare positives are predicted as often as the others, and no calibration is
+/// shown, as none is meant.
+#[test]
+fn balanced_classes_count_the_same_in_exact_fits() {
+    let files: Vec<(&str, String)> = ["A", "B", "C"]
+        .into_iter()
+        .zip(1..)
+        .map(|(name, seed)| (name, table(seed, 120, 2, drawn)))
+        .collect();
+    let run = |balanced: bool| {
+        let settings = format!(
+            "compare = [\"pooled\"]\n[task]\ntarget = \"y\"\nbalanced = {balanced}\n[data]\nignore = [\"who\", \"when\"]\nindicators = false\n[evaluation]\nfolds = 2\nreplicates = 100\n"
+        );
+        let case = Case::new(&settings, &files).expect("good");
+        let folder = case.run();
+        let summary = summary(&folder).expect("a record");
+        let titles: Vec<String> =
+            summary.methods[0].scores.iter().map(|scores| scores.metric.clone()).collect();
+        let model = read_model(&folder.join("models/001-a.safetensors")).expect("a model").1;
+        let learning = &case.prepared.learners(Session::Final).expect("good")[0];
+        let part = learning.learner.part(Part::Training);
+        let Targets::Classes { labels, .. } = part.targets() else { unreachable!("classes") };
+        let ones = labels.iter().filter(|&&label| label == 1).count() as f32;
+        (model, (labels.len() as f32 - ones) / ones, titles)
+    };
+    let ((plain, _, shown), (balanced, ratio, hidden)) = (run(false), run(true));
+    assert!(ratio > 1.5, "{ratio}");
+    let (last, coefficients) = plain.split_last().expect("an intercept");
+    assert_eq!(*coefficients, balanced[..coefficients.len()]);
+    assert!((last + ratio.ln() - balanced[coefficients.len()]).abs() < 1e-5);
+    assert!(shown.iter().any(|title| title.contains("calibration")));
+    assert!(!hidden.iter().any(|title| title.contains("calibration")));
+}
+
+/// A participant with three rows, one with one class, one with constant columns, and more columns than rows:
+/// everybody gets a model with finite figures where figures are defined.
+#[test]
+fn odd_participants_get_models() {
+    let constant = |text: String| {
+        let lines = text.lines().enumerate().map(|(at, line)| {
+            let mut values: Vec<&str> = line.split(',').collect();
+            if at > 0 {
+                (values[1], values[2]) = ("7", "0.25");
+            }
+            values.join(",") + "\n"
+        });
+        lines.collect::<String>()
+    };
+    let columns = 40;
+    let files = [
+        ("few", table(1, 3, columns, |row, _| u32::from(row == 1))),
+        ("one class", table(2, 60, columns, |_, _| 1)),
+        ("constant", constant(table(3, 80, columns, drawn))),
+        ("wide", table(4, 25, columns, drawn)),
+        ("plain", table(5, 150, columns, drawn)),
+    ];
+    let settings = "compare = [\"pooled\", \"fedavg\"]\n[task]\ntarget = \"y\"\n[data]\nignore = [\"who\", \"when\"]\n[training]\nrounds = 3\n[evaluation]\nreplicates = 100\n";
+    let case = Case::new(settings, &files).expect("three rows are enough");
+    let folder = case.run();
+    let summary = summary(&folder).expect("a record");
+    let own = &summary.methods[0];
+    assert_eq!(own.models.len(), files.len());
+    // Nobody learns from those who have nothing to say, and they learn from nobody.
+    for (at, model) in own.models.iter().enumerate() {
+        assert!(at == 1 || !model.provenance.contains(&1), "{:?}", model.provenance);
+        assert!(at != 1 || model.provenance == [1], "{:?}", model.provenance);
+    }
+    for file in fs::read_dir(folder.join("models")).expect("models") {
+        let (_, model) = read_model(&file.expect("a file").path()).expect("a model");
+        assert!(model.iter().all(|value| value.is_finite()));
+    }
+    for scores in &summary.methods[0].scores {
+        for score in &scores.participants {
+            assert!(score.value.value().is_none_or(f64::is_finite));
+        }
+    }
+}
