@@ -5,6 +5,10 @@ use super::{Cholesky, Rows, Summary};
 /// The ridge on intercepts: enough for a best value to exist where one class is missing.
 const INTERCEPT_RIDGE: f64 = 1e-3;
 
+/// Parameters above which the curvature is not computed where there is no evidence: only its products with
+/// vectors.
+pub(super) const MOST_FACTORISED: usize = 2500;
+
 /// Steps after which a fit ends; it takes a dozen.
 const MOST_STEPS: usize = 200;
 
@@ -37,7 +41,8 @@ pub struct Curvature {
 /// The coefficients that minimise the summed loss with a penalty, from `start`.
 ///
 /// Ends when a step would lower the objective by less than half of `precision`. A step costs O(n·d), or
-/// O(n·d² + d³) where the curvature is computed again.
+/// O(n·d² + d³) where the curvature is computed again. Without evidence, fits of more than 2,500 parameters take
+/// products with the curvature, O(n·d) each, instead.
 pub fn fit(
     rows: &Rows,
     penalty: Penalty<'_>,
@@ -45,6 +50,9 @@ pub fn fit(
     precision: f64,
     kept: &mut Curvature,
 ) -> Vec<f64> {
+    if penalty.evidence.is_none() && start.len() > MOST_FACTORISED {
+        return fit_by_products(rows, penalty.strength, start, precision);
+    }
     let mut at = start.to_vec();
     let mut is_fresh = kept.own.is_none();
     let Some(mut factor) = factorised(rows, penalty, &at, kept) else { return at };

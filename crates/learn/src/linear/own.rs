@@ -4,6 +4,7 @@ use fedcompetitors_graphs::random::Stream;
 
 use super::{
     Curvature, Folds, Penalty, Rows, Summary, Tuned, fit,
+    ridges::Span,
     summary::noise,
     tuned::{EXACT, tuned},
 };
@@ -38,20 +39,32 @@ impl Own {
     /// `folds` folds, in which rows that depend on each other stay together. The same rows always have
     /// the same folds.
     ///
+    /// With fewer rows than features, fits take place in the span of the rows, as those of
+    /// [`ridges`](super::ridges) do: n rows and d features cost O(n²·d) and fits of n coefficients. Beyond 2,500
+    /// parameters the curvature is not computed, only its products with vectors.
+    ///
     /// # Panics
     /// If the dependence is of another number of rows.
     pub fn new(mut rows: Rows, folds: u32, dependence: &Dependence) -> Self {
         let mut stream = Stream::new(rows.len() as u64, "folds of own rows", 0);
         let folds = Folds::new(&rows, folds, dependence, &mut stream);
+        let mut span = if rows.columns() > rows.len() { Span::of(&rows) } else { None };
         if rows.has_values() {
-            let has_many = rows.len() > 2 * rows.parameters();
-            let strength = if has_many { 0.0 } else { tuned(&rows, None, &folds).strength };
-            let variance = noise(&rows, strength);
+            let inner = span.as_ref().map_or(&rows, |span| &span.coordinates);
+            let has_many = inner.len() > 2 * inner.parameters();
+            let strength = if has_many { 0.0 } else { tuned(inner, None, &folds).strength };
+            let variance = noise(inner, strength);
             rows.set_noise(variance);
+            span.iter_mut().for_each(|span| span.coordinates.set_noise(variance));
         }
-        let tuned = tuned(&rows, None, &folds);
+        let inner = span.as_ref().map_or(&rows, |span| &span.coordinates);
+        let mut tuned = tuned(inner, None, &folds);
         let penalty = Penalty { evidence: None, strength: tuned.strength };
-        let best = fit(&rows, penalty, &tuned.parameters, EXACT, &mut Curvature::default());
+        let mut best = fit(inner, penalty, &tuned.parameters, EXACT, &mut Curvature::default());
+        if let Some(span) = &span {
+            tuned.parameters = span.coefficients(&rows, &tuned.parameters);
+            best = span.coefficients(&rows, &best);
+        }
         Self { rows, folds, tuned, best, odds: 0.0 }
     }
 

@@ -1,10 +1,7 @@
 //! Fits with ridges of several strengths, also where there are more features than rows.
 
-use super::{Cholesky, Curvature, Penalty, Rows, fit, fit::fit_by_products};
+use super::{Cholesky, Curvature, Penalty, Rows, fit};
 use crate::kernels::{View, multiply};
-
-/// Parameters above which the curvature is not computed: only its products with vectors.
-const MOST_FACTORISED: usize = 2500;
 
 /// A fit ends when a step would gain less than half of this of the summed loss.
 const PRECISION: f64 = 1e-6;
@@ -33,27 +30,24 @@ fn along(rows: &Rows, strengths: &[f64]) -> Vec<Vec<f64>> {
     let mut at = vec![0.0; rows.parameters()];
     let mut kept = Curvature::default();
     let fits = strengths.iter().map(|&strength| {
-        at = if at.len() > MOST_FACTORISED {
-            fit_by_products(rows, strength, &at, PRECISION)
-        } else {
-            fit(rows, Penalty { evidence: None, strength }, &at, PRECISION, &mut kept)
-        };
+        at = fit(rows, Penalty { evidence: None, strength }, &at, PRECISION, &mut kept);
         at.clone()
     });
     fits.collect()
 }
 
 /// The space that rows span.
-struct Span {
+#[derive(Debug)]
+pub(super) struct Span {
     /// `L` with `L·Lᵀ` = the products of the rows with each other.
     lower: Cholesky,
     /// The same targets with the rows of `L` for features.
-    coordinates: Rows,
+    pub(super) coordinates: Rows,
 }
 
 impl Span {
     /// `None` if the rows are not finite.
-    fn of(rows: &Rows) -> Option<Self> {
+    pub(super) fn of(rows: &Rows) -> Option<Self> {
         let (count, columns) = (rows.len(), rows.columns());
         let features = rows.features();
         let mut products = vec![0.0; count * count];
@@ -68,7 +62,7 @@ impl Span {
     }
 
     /// The coefficients of features for those of coordinates: `Xᵀ·L⁻ᵀ·θ`; intercepts stay.
-    fn coefficients(&self, rows: &Rows, fitted: &[f64]) -> Vec<f64> {
+    pub(super) fn coefficients(&self, rows: &Rows, fitted: &[f64]) -> Vec<f64> {
         let (count, columns, outputs) = (rows.len(), rows.columns(), rows.outputs());
         let (weights, intercepts) = fitted.split_at(count * outputs);
         let mut weights = weights.to_vec();
@@ -86,7 +80,10 @@ mod tests {
     use fedcompetitors_graphs::random::Stream;
     use fedcompetitors_testing::repeat;
 
-    use super::*;
+    use super::{
+        super::fit::{MOST_FACTORISED, fit_by_products},
+        *,
+    };
 
     /// Random rows: of numbers, of two classes, of three.
     fn rows(count: usize, columns: usize, outputs: usize, stream: &mut Stream) -> Rows {

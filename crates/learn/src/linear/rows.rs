@@ -422,3 +422,70 @@ fn softmax(scores: &mut [f64]) -> f64 {
     scores.iter_mut().for_each(|score| *score /= total);
     most + total.ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use fedcompetitors_graphs::random::Stream;
+    use fedcompetitors_testing::repeat;
+
+    use super::*;
+
+    /// The curvature is the slope of the gradient, entry by entry, and so are its products with a vector.
+    #[test]
+    fn curvature_is_the_slope_of_the_gradient() {
+        for case in 0..u64::from(repeat(30)) {
+            let mut stream = Stream::new(case, "curvature", 0);
+            let (count, columns) = (1 + stream.below(20) as usize, 1 + stream.below(5) as usize);
+            let features: Vec<f64> =
+                (0..count * columns).map(|_| 4.0 * stream.unit() - 2.0).collect();
+            let mut rows = match case % 3 {
+                0 => {
+                    let values: Vec<f64> = (0..count).map(|_| stream.unit()).collect();
+                    Rows::with_values(features.into_iter(), columns, &values)
+                }
+                outputs => {
+                    let labels: Vec<u32> =
+                        (0..count).map(|_| stream.below(1 + outputs) as u32).collect();
+                    let outputs = if outputs == 1 { 1 } else { 3 };
+                    Rows::with_classes(features.into_iter(), columns, &labels, outputs)
+                }
+            };
+            rows.set_noise(0.3);
+            let size = rows.parameters();
+            let at: Vec<f64> = (0..size).map(|_| 2.0 * stream.unit() - 1.0).collect();
+            let gradient = |at: &[f64]| {
+                let mut gradient = vec![0.0; size];
+                rows.gradient(at, &mut gradient);
+                gradient
+            };
+            let curvature = rows.curvature(&at);
+            let probabilities = rows.probabilities_at(&at);
+            for index in 0..size {
+                let shifted = |by: f64| {
+                    let mut at = at.clone();
+                    at[index] += by;
+                    gradient(&at)
+                };
+                let (above, below) = (shifted(1e-5), shifted(-1e-5));
+                let mut product = vec![0.0; size];
+                let mut along = vec![0.0; size];
+                along[index] = 1.0;
+                rows.curvature_times(&probabilities, &along, &mut product);
+                for other in 0..size {
+                    let expected = (above[other] - below[other]) / 2e-5;
+                    let found = curvature[other * size + index];
+                    assert!((found - expected).abs() < 1e-6, "{found} instead of {expected}");
+                    assert!((found - product[other]).abs() < 1e-12 * found.abs().max(1.0));
+                }
+            }
+            let intercepts = rows.intercept_curvature(&at);
+            let outputs = rows.outputs();
+            for (place, found) in intercepts.iter().enumerate() {
+                let (row, column) = (place / outputs, place % outputs);
+                let first = rows.coefficients();
+                let expected = curvature[(first + row) * size + first + column];
+                assert!((found - expected).abs() < 1e-12 * found.abs().max(1.0));
+            }
+        }
+    }
+}

@@ -299,6 +299,74 @@ fn full_evidence_is_the_pooled_fit() {
     assert!(slopes.iter().all(|slope| slope.abs() < 1e-4), "{slopes:?}");
 }
 
+/// The solution of a square system by elimination with pivots.
+fn solved(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
+    let size = right.len();
+    for at in 0..size {
+        let pivot = (at..size).max_by(|&a, &b| matrix[a][at].abs().total_cmp(&matrix[b][at].abs()));
+        let pivot = pivot.expect("a row");
+        matrix.swap(at, pivot);
+        right.swap(at, pivot);
+        for row in (0..size).filter(|&row| row != at) {
+            let factor = matrix[row][at] / matrix[at][at];
+            let from = matrix[at].clone();
+            matrix[row].iter_mut().zip(&from).for_each(|(value, from)| *value -= factor * from);
+            right[row] -= factor * right[at];
+        }
+    }
+    (0..size).map(|at| right[at] / matrix[at][at]).collect()
+}
+
+/// Least squares with all evidence of others, not saturated, are the solution of the pooled normal equations
+/// with an intercept for each participant.
+#[test]
+fn full_evidence_solves_the_pooled_normal_equations() {
+    for case in 0..u64::from(repeat(10)) {
+        let mut stream = Stream::new(case, "normal equations", 0);
+        let (columns, count, strength) = (5, 4, 3.0);
+        let theta = coefficients(columns, &mut stream);
+        let mut sum = Summary::nothing(columns);
+        let mut own = None;
+        // Coefficients, then an intercept for each participant.
+        let size = columns + count;
+        let (mut matrix, mut right) = (vec![vec![0.0; size]; size], vec![0.0; size]);
+        for participant in 0..count {
+            let rows = 30 + 7 * participant;
+            let features: Vec<f64> = (0..rows * columns).map(|_| normal(&mut stream)).collect();
+            let value = |row: &[f64]| row.iter().zip(&theta).map(|(a, b)| a * b).sum::<f64>();
+            let values: Vec<f64> = features
+                .chunks(columns)
+                .map(|row| 10.0 + value(row) + normal(&mut stream))
+                .collect();
+            let mean = values.iter().sum::<f64>() / rows as f64;
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            let deviation = (squares / rows as f64).sqrt();
+            for (row, value) in features.chunks(columns).zip(&values) {
+                let mut row = row.to_vec();
+                row.extend((0..count).map(|at| f64::from(u8::from(at == participant))));
+                for a in 0..size {
+                    for b in 0..size {
+                        matrix[a][b] += row[a] * row[b];
+                    }
+                    right[a] += row[a] * (value - mean) / deviation;
+                }
+            }
+            let rows = Rows::with_values(features.into_iter(), columns, &values);
+            if participant == 0 {
+                own = Some(rows);
+            } else {
+                let fitted = exactly(&rows, None, 20.0);
+                sum.add(&Summary::of(&rows, &fitted).saturated(0.0).0);
+            }
+        }
+        (0..columns).for_each(|at| matrix[at][at] += strength);
+        matrix[columns][columns] += 1e-3;
+        let expected = solved(matrix, right);
+        let found = exactly(&own.expect("the receiver"), Some((&sum, 1.0)), strength);
+        assert_near(&found, &expected[..=columns], "pooled");
+    }
+}
+
 /// The evidence is the integral over coefficients.
 #[test]
 fn evidence_is_an_integral() {
@@ -357,6 +425,68 @@ fn relatedness_is_a_ratio_of_integrals() {
         &[2.0 * [0.03, 0.1, 0.3, 0.6][likeliest] * variance],
         "saturation",
     );
+}
+
+/// A summary of two coefficients that depend on each other: `H` and `b`.
+type Two = ([f64; 3], [f64; 2]);
+
+/// What it says of coefficients, up to its constant.
+fn says(([first, both, second], linear): Two, [a, b]: [f64; 2]) -> f64 {
+    let curved = first * a * a + 2.0 * both * a * b + second * b * b;
+    (linear[0] * a + linear[1] * b - 0.5 * curved).exp()
+}
+
+/// The integral of a function over two normal variables: steps of half a deviation are exact to far more digits
+/// than are compared, as the functions are normal themselves.
+fn integral(variance: f64, step: f64, of: impl Fn([f64; 2]) -> f64) -> f64 {
+    let deviation = variance.sqrt();
+    let most = (7.0 / step).ceil() as i32;
+    let places = || (-most..=most).map(|at| step * f64::from(at));
+    let density = |z: f64| step * (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
+    let row = |x: f64| -> f64 {
+        let each = places().map(|y| density(y) * of([x * deviation, y * deviation]));
+        density(x) * each.sum::<f64>()
+    };
+    places().map(row).sum()
+}
+
+/// In two dimensions, with coefficients that depend on each other: evidence and ratio are integrals over
+/// coefficients, and over a common and two own parts.
+#[test]
+fn evidence_and_relatedness_are_integrals_in_two_dimensions() {
+    let variance = 0.6;
+    let summary = |([first, both, second], linear): Two| {
+        Summary::new(vec![first, both, both, second], linear.to_vec())
+    };
+    let pairs: [[Two; 2]; 2] = [
+        [([4.0, 1.5, 3.0], [1.0, -2.0]), ([2.5, -0.5, 5.0], [0.5, 1.0])],
+        [([6.0, -2.0, 3.0], [3.0, 0.5]), ([3.0, -1.0, 2.0], [1.5, 0.2])],
+    ];
+    for [first, second] in pairs {
+        let alone = |of: Two| integral(variance, 0.1, |theta| says(of, theta));
+        for one in [first, second] {
+            assert_near(&[summary(one).log_evidence(variance)], &[alone(one).ln()], "evidence");
+        }
+        let together: Vec<f64> = [0.03, 0.1, 0.3, 0.6]
+            .iter()
+            .map(|part| {
+                let own = |of: Two, [a, b]: [f64; 2]| {
+                    let at = |[x, y]: [f64; 2]| says(of, [a + x, b + y]);
+                    integral(part * variance, 0.4, at)
+                };
+                let both = |common: [f64; 2]| own(first, common) * own(second, common);
+                integral((1.0 - part) * variance, 0.25, both)
+            })
+            .collect();
+        let mean = together.iter().sum::<f64>() / 4.0;
+        let expected = (mean / (alone(first) * alone(second))).ln();
+        let prepared = [first, second].map(|one| Prepared::new(&summary(one), variance));
+        let found = relatedness(&prepared[0], &prepared[1]);
+        assert!((found.log_ratio - expected).abs() < 1e-6, "{} {expected}", found.log_ratio);
+        let likeliest = (0..4).max_by(|&a, &b| together[a].total_cmp(&together[b])).expect("four");
+        let saturation = 2.0 * [0.03, 0.1, 0.3, 0.6][likeliest] * variance;
+        assert_near(&[found.saturation], &[saturation], "saturation");
+    }
 }
 
 /// Participants of one task are all related, those of two tasks only within each.
@@ -476,6 +606,46 @@ fn poor_data_gives_finite_summaries() {
         assert!(with_others.iter().all(|value| value.is_finite()), "{name}");
         assert!((0.0..=1.0).contains(&weight), "{name}: {weight}");
     }
+}
+
+/// With more columns than rows, fits take place in the span of the rows, and are those of all columns.
+#[test]
+fn more_columns_than_rows_change_no_fit() {
+    for (case, kind) in KINDS.into_iter().enumerate() {
+        let mut stream = Stream::new(8 + case as u64, "wide", 0);
+        let theta = coefficients(40, &mut stream);
+        let rows = drawn(kind, 24, &theta, &mut stream);
+        let own = Own::new(rows, 4, &Dependence::None);
+        // The best fit is a minimum of the loss with some strength, which its own slope shows.
+        let size = own.rows().coefficients();
+        let slopes = slope(|at| own.rows().loss(at), own.best());
+        let products = slopes.iter().zip(own.best()).take(size);
+        let (along, square) = products.fold((0.0, 0.0), |(along, square), (slope, value)| {
+            (along + slope * value, square + value * value)
+        });
+        let strength = -along / square;
+        let nearest = [1.0, 5.0, 20.0, 80.0, 300.0]
+            .into_iter()
+            .min_by(|a: &f64, b: &f64| (a - strength).abs().total_cmp(&(b - strength).abs()));
+        let nearest = nearest.expect("five strengths");
+        assert!((strength / nearest - 1.0).abs() < 1e-3, "{kind:?}: {strength}");
+        let expected = exactly(own.rows(), None, nearest);
+        for (found, expected) in own.best().iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-5, "{kind:?}: {found} instead of {expected}");
+        }
+    }
+}
+
+/// A participant with thousands of columns and few rows is fitted at once.
+#[test]
+fn thousands_of_columns_are_cheap() {
+    let mut stream = Stream::new(9, "wide", 0);
+    let rows = drawn(Kind::Classes(2), 60, &coefficients(3000, &mut stream), &mut stream);
+    let before = std::time::Instant::now();
+    let own = Own::new(rows, 5, &Dependence::None);
+    assert!(own.parameters().iter().all(|value| value.is_finite()));
+    // A factorisation of all columns alone takes longer.
+    assert!(before.elapsed().as_secs_f64() < 5.0, "{:?}", before.elapsed());
 }
 
 /// Columns that are the same in nearly all rows are not in a summary.
