@@ -113,6 +113,8 @@ struct Replay<'a> {
     rule: Rule,
     /// All participants whose data was delivered to each participant, and itself.
     carried: BTreeMap<usize, BTreeSet<usize>>,
+    /// Those to whom anything was delivered.
+    received: BTreeSet<usize>,
     /// From whom a participant first received data of another one.
     from: BTreeMap<(usize, usize), usize>,
     /// For an estimate, the last declaration that had been heard: its rounds are its own.
@@ -130,9 +132,10 @@ impl<'a> Replay<'a> {
         known: Option<u64>,
     ) -> Self {
         let carried = names.keys().map(|&who| (who, BTreeSet::from([who]))).collect();
-        let (from, breached, findings) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+        let (from, received) = (BTreeMap::new(), BTreeSet::new());
+        let (breached, findings) = (BTreeSet::new(), Vec::new());
         let rule = Rule::Paths;
-        Self { names, rivals, title, rule, carried, from, known, breached, findings }
+        Self { names, rivals, title, rule, carried, received, from, known, breached, findings }
     }
 
     fn flaw(&mut self, flaw: Flaw) {
@@ -240,6 +243,12 @@ impl<'a> Replay<'a> {
                         let name = self.name(sender);
                         self.flaw(Flaw::Entry(entry, EntryFlaw::Carried(name)));
                     }
+                    // What is sent once is made before anything is received: then it carries nobody else's data.
+                    let is_committed = matches!(content, Content::Summary | Content::Trunk);
+                    if is_committed && self.received.contains(&sender) {
+                        let name = self.name(sender);
+                        self.flaw(Flaw::Entry(entry, EntryFlaw::CommittedLate(name)));
+                    }
                     sent.insert(entry, (sender, content, provenance.clone(), carried));
                 }
                 (None, Some(receiver)) => {
@@ -259,6 +268,7 @@ impl<'a> Replay<'a> {
         sent: &BTreeMap<u64, Sent>,
     ) {
         let &Line { entry, bytes, .. } = line;
+        self.received.insert(receiver);
         if made_of.is_empty() && bytes > 0 {
             self.flaw(Flaw::Entry(entry, EntryFlaw::MadeOfNothing(bytes)));
         }

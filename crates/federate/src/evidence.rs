@@ -72,9 +72,18 @@ pub fn commit(
             *slot = None;
         }
     }
-    Ok(accepted)
+    accepted
 }
 
+    Ok(accepted(exchange, coefficients, offers))
+}
+
+/// The coordinator takes what are summaries, and refuses by name what are none.
+fn accepted(
+    exchange: &mut Exchange<'_>,
+    coefficients: usize,
+    offers: Vec<Option<Offer>>,
+) -> Vec<Option<Parcel>> {
 fn incident(bad: BadSummary) -> IncidentKind {
     match bad {
         BadSummary::Length => IncidentKind::WrongLength,
@@ -317,6 +326,27 @@ mod tests {
             let (relations, sources) = covering(size, &covers);
             let summaries: Vec<&Summary> = (0..count)
                 .map(|from| &relations.committed[from].as_ref().expect("committed").summary)
+    /// A summary whose curvature has a negative eigenvalue is refused by its sender's name, and the others are
+    /// accepted.
+    #[test]
+    fn a_summary_that_is_not_positive_is_refused_by_name() {
+        let competing = CompetingGraph::builder(&Participants::numbered(4)).build();
+        let mut exchange = Exchange::new(&competing);
+        exchange.begin(1);
+        // The eigenvalues of the second are 3 and −1; the third is negative; the last is 0.
+        let all = [[2.0, 1.0, 2.0], [1.0, 2.0, 1.0], [-1.0, 0.0, -1.0], [0.0; 3]];
+        let offers = all.iter().enumerate().map(|(from, curvature)| {
+            let values = [&curvature[..], &[0.5, 0.5]].concat();
+            Some(Offer { values, before: Vec::new(), carried: vec![1 << from] })
+        });
+        let found = accepted(&mut exchange, 2, offers.collect());
+        let taken: Vec<bool> = found.iter().map(Option::is_some).collect();
+        assert_eq!(taken, [true, false, false, true]);
+        let (_, incidents) = exchange.drain();
+        let incidents: Vec<_> = incidents.iter().map(|one| (one.participant, one.kind)).collect();
+        assert_eq!(incidents, [(1, IncidentKind::NotPositive), (2, IncidentKind::NotPositive)]);
+    }
+
                 .collect();
             let of_one =
                 |at: usize| summaries.iter().filter(|one| one.curvature()[at] != 0.0).count();

@@ -125,6 +125,8 @@ pub enum EntryFlaw {
     UnknownSender,
     /// What this sender has sent is said to carry data that it cannot carry, or not its own.
     Carried(String),
+    /// It is a summary or a trunk, and this sender had received something before it was sent.
+    CommittedLate(String),
     /// It has so many bytes and is made of nothing.
     MadeOfNothing(u64),
     /// It is made of an entry that was not sent before.

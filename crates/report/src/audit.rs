@@ -109,6 +109,9 @@ fn entry_flaw(entry: u64, flaw: &EntryFlaw) -> String {
         EntryFlaw::Carried(sender) => format!(
             "entry {entry}: what \"{sender}\" has sent is recorded as carrying data that it cannot carry, or not its own"
         ),
+        EntryFlaw::CommittedLate(sender) => {
+            format!("entry {entry} was committed late: \"{sender}\" had received something before")
+        }
         EntryFlaw::MadeOfNothing(bytes) => {
             format!("entry {entry} has {bytes} bytes and is made of nothing")
         }

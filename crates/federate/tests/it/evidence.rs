@@ -13,7 +13,8 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, UsageGraph, bits::ones, random::Stream,
 };
 use fedcompetitors_learn::{
-    Auc, Learner, Loss, Mlp, NativeLearner, OptimizerSettings, Samples, Split, Targets,
+    Auc, Learner, Loss, Mlp, Mse, NativeLearner, OptimizerSettings, Samples, Split, Targets,
+    shuffle,
 };
 use fedcompetitors_testing::repeat;
 use rand_distr::{Distribution, StandardNormal};
@@ -304,6 +305,125 @@ fn the_others_learn_without_one() {
     let ended = run(&case, &Evidence::default(), &away);
     assert_eq!(ended.carried[2], [2]);
     assert_eq!(ended.models[2], case.learners[2].linear().expect("linear").parameters());
+}
+
+/// Who is away when summaries are committed sends none later, is in no sum, and without a summary of its own it
+/// receives none: nobody can answer after it has seen what others say.
+#[test]
+fn a_summary_is_not_committed_late() {
+    let case = Case::new(1, 7, None);
+    let clean = run(&case, &Evidence::default(), &Faults::default());
+    let receives = |to: &usize| clean.carried[*to].len() > 1;
+    let participant = (0..7).find(receives).expect("somebody receives something");
+    let late = Faults(vec![Fault { participant, kind: FaultKind::Missing, first: 1, last: 1 }]);
+    let ended = run(&case, &Evidence::default(), &late);
+    let of_it = |transfer: &&Transfer| {
+        transfer.from == Some(participant) || transfer.to == Some(participant)
+    };
+    assert_eq!(ended.transfers.iter().find(of_it), None);
+    assert!((0..7).all(|to| to == participant || !ended.carried[to].contains(&participant)));
+    let own = case.learners[participant].linear().expect("linear").parameters();
+    assert_eq!(ended.models[participant], own);
+    assert!(ended.transfers.iter().any(|transfer| transfer.to.is_some()), "the others learn on");
+}
+
+/// The order of participants changes nothing but their names. Sums over participants are added in their order,
+/// so bits may differ: benefits to 1e-9, models in single precision to 1e-5.
+#[test]
+fn the_order_of_participants_does_not_matter() {
+    let count = 7;
+    for seed in 0..u64::from(repeat(4)) {
+        let case = Case::new(seed, count, None);
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        shuffle(&mut order, &mut Stream::new(seed, "order", 0));
+        let order: Vec<usize> = order.into_iter().map(|at| at as usize).collect();
+        // What was participant `order[at]` is now participant `at`.
+        let again = Case::new(seed, count, None);
+        let mut learners: Vec<Option<NativeLearner>> =
+            again.learners.into_iter().map(Some).collect();
+        let mut competing = CompetingGraph::builder(&Participants::numbered(count));
+        for a in 0..count {
+            for b in (a + 1..count).filter(|&b| case.competing.competes(order[a], order[b])) {
+                competing.report(a, b).expect("two participants");
+            }
+        }
+        let turned = Case {
+            competing: competing.build(),
+            learners: order.iter().filter_map(|&at| learners[at].take()).collect(),
+        };
+        let (benefit, other) = (case.benefits(), turned.benefits());
+        for to in 0..count {
+            for from in (0..count).filter(|&from| from != to) {
+                let expected = benefit.benefit(order[from], order[to]);
+                let found = other.benefit(from, to);
+                assert!((found - expected).abs() <= 1e-9 * expected, "{found} {expected}");
+            }
+        }
+        let ended = |case| run(case, &Evidence::default(), &Faults::default());
+        let (expected, found) = (ended(&case), ended(&turned));
+        for at in 0..count {
+            let mut carried: Vec<usize> = found.carried[at].iter().map(|&of| order[of]).collect();
+            carried.sort_unstable();
+            assert_eq!(carried, expected.carried[order[at]]);
+            for (found, expected) in found.models[at].iter().zip(&expected.models[order[at]]) {
+                assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+            }
+            let mut parts: Vec<(usize, f32)> =
+                found.parts[at].iter().map(|&(of, part)| (order[of], part)).collect();
+            let mut as_expected = expected.parts[order[at]].clone();
+            parts.sort_by_key(|part| part.0);
+            as_expected.sort_by_key(|part| part.0);
+            for (found, expected) in parts.iter().zip(&as_expected) {
+                assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-5);
+            }
+        }
+    }
+}
+
+/// Targets in another unit change models by that unit and nothing else. The unit is a power of two, so that
+/// targets are rounded in the same way.
+#[test]
+fn the_unit_of_targets_changes_nothing_else() {
+    const UNIT: f32 = 1024.0;
+    let in_unit = |unit: f32| {
+        let mut case = Case::new(5, 5, None);
+        let task = [1.0, -2.0, 0.5, 0.0, 0.3, 0.0];
+        let learners = (0..5_u64).map(|at| {
+            let mut stream = Stream::new(5, "numbers", at);
+            let rows = 60 + 20 * at as usize;
+            let features: Vec<f32> =
+                (0..rows * FEATURES).map(|_| normal(&mut stream) as f32).collect();
+            let values = features.chunks_exact(FEATURES).map(|row| {
+                let value: f64 = row.iter().zip(&task).map(|(a, b)| f64::from(*a) * b).sum();
+                unit * (3.0 + value + normal(&mut stream)) as f32
+            });
+            let targets = Targets::Values(values.collect());
+            let samples = Samples::new(features, FEATURES, targets).expect("samples");
+            let split = Split::new(samples.targets(), 0.2, 0.2, &mut stream).expect("rows");
+            let model = Arc::new(Mlp::new(&[FEATURES, 1], 0.2));
+            NativeLearner::new(model, Loss::SquaredError, &Mse, &samples, &split).expect("fits")
+        });
+        case.learners = learners.collect();
+        case
+    };
+    let (small, large) = (in_unit(1.0), in_unit(UNIT));
+    let (benefit, other) = (small.benefits(), large.benefits());
+    let ended = |case| run(case, &Evidence::default(), &Faults::default());
+    let (expected, found) = (ended(&small), ended(&large));
+    assert_eq!(found.carried, expected.carried);
+    assert!(found.carried.iter().any(|carried| carried.len() > 2), "somebody learns from others");
+    for to in 0..5 {
+        for from in (0..5).filter(|&from| from != to) {
+            let (found, expected) = (other.benefit(from, to), benefit.benefit(from, to));
+            assert!((found - expected).abs() <= 1e-9 * expected, "{found} {expected}");
+        }
+        for (found, expected) in found.models[to].iter().zip(&expected.models[to]) {
+            assert!((found / UNIT - expected).abs() < 1e-6, "{found} {expected}");
+        }
+        for (found, expected) in found.parts[to].iter().zip(&expected.parts[to]) {
+            assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-6);
+        }
+    }
 }
 
 /// What a participant claims of its data cannot outweigh everybody else's.

@@ -305,6 +305,20 @@ fn the_others_learn_without_one() {
     assert_eq!(ended.parts[1], [(1, 1.0)]);
 }
 
+/// Who is away when trunks are committed sends none later, when it has received those of others.
+#[test]
+fn a_trunk_is_not_committed_late() {
+    let case = Case::new(6, &[[30, 15, 20]; 5], None);
+    let late = Fault { participant: 1, kind: FaultKind::Missing, first: 1, last: 2 };
+    let plan = case.plan(true);
+    let ended = run(&case, &Trunks::default(), &plan, 100, (&Faults(vec![late]), false));
+    assert!(ended.transfers.iter().all(|transfer| transfer.from != Some(1)));
+    assert!(ended.transfers.iter().any(|transfer| transfer.to == Some(1)));
+    for other in [0, 2, 3, 4] {
+        assert!(!ended.carried[other].contains(&1));
+    }
+}
+
 /// Alone, linear models are fitted exactly, and networks are at least as good on validation data as the
 /// network that gradient descent found.
 #[test]

@@ -136,6 +136,31 @@ fn whoever_tampers_is_found() {
     has(case.flaws(), "not the one that was trained");
 }
 
+/// What is committed once must be sent before its sender receives anything.
+#[test]
+fn late_commitments_are_found() {
+    let participants = ["A", "B", "C", "D"].map(|name| {
+        format!(
+            "[[participants]]\nname = \"{name}\"\ngenerate = {{ samples = 60, features = 4 }}\n"
+        )
+    });
+    let whole = Case::new(&participants.concat());
+    assert_eq!(whole.flaws(), Vec::<String>::new());
+    // An update may come at any time.
+    for (content, is_late) in [("summary", true), ("trunk", true), ("update", false)] {
+        let case = whole.copy();
+        case.tamper(&format!(
+            "INSERT INTO ledger
+             SELECT training, (SELECT max(entry) + 1 FROM ledger WHERE training = 1), 2, sender, NULL,
+                    '{content}', made_of, provenance, bytes, hash
+             FROM ledger WHERE training = 1 AND sender = 0"
+        ));
+        let flaws = case.flaws();
+        let words = "was committed late: \"A\" had received something before";
+        assert_eq!(flaws.iter().any(|flaw| flaw.ends_with(words)), is_late, "{flaws:?}");
+    }
+}
+
 /// Who takes the competitions out of the record, with all that could tell, is found by whoever
 /// has the federation file.
 #[test]
