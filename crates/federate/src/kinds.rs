@@ -211,6 +211,20 @@ impl<T: ?Sized> Configured<T> {
     }
 }
 
+impl<T: ?Sized> Configured<T> {
+    /// The same with another value of a setting.
+    ///
+    /// # Errors
+    /// If the value is of another type or out of its range.
+    pub fn with(&self, key: &str, value: toml::Value) -> Result<Self, BadSettings> {
+        let mut settings = self.settings.clone();
+        settings.insert(key.to_owned(), value);
+        let text = toml::Value::Table(settings).to_string();
+        let toml = |error: toml::de::Error| BadSettings::Toml(Box::new(error));
+        self.kind.0.read(ValueDeserializer::parse(&text).map_err(toml)?)
+    }
+}
+
 impl<T: ?Sized> Deref for Configured<T> {
     type Target = T;
 

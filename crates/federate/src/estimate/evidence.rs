@@ -22,7 +22,8 @@ settings! {
     /// Settings of `evidence`.
     pub struct Evidence {
         /// Columns in which fewer rows than this differ from the others are left out of summaries:
-        /// they would give single records away.
+        /// they would give single records away. One number counts for the estimator and the trainer, of two
+        /// the larger.
         pub fewest: usize = FEWEST,
     }
 }

@@ -32,7 +32,8 @@ settings! {
     /// Settings of `evidence`.
     pub struct Evidence {
         /// Columns in which fewer rows than this differ from the others are left out of summaries:
-        /// they would give single records away.
+        /// they would give single records away. One number counts for the estimator and the trainer, of two
+        /// the larger.
         pub fewest: usize = FEWEST,
         /// Whether a participant may receive what a single source says of a coefficient, which is that source's
         /// summary: it may give single records away. Without it, coefficients of which fewer than two sources

@@ -35,6 +35,11 @@ pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
         |(unknown, start)| unknown_value(path, Some(Place::of(text, start).line), unknown);
     let estimators = components::take(file.get_mut(), "benefit").map_err(unknown)?;
     let trainers = components::take(file.get_mut(), "training").map_err(unknown)?;
+    // The same summaries serve the estimate and the training, so one number counts for both.
+    let fewest = [
+        components::number(&estimators, "evidence", "fewest"),
+        components::number(&trainers, "evidence", "fewest"),
+    ];
     let names_policy = has_key(file.get_ref(), "selection", "policy");
     let mut settings = Settings::deserialize(toml::Deserializer::from(file)).map_err(wrong)?;
     if *settings.rule == Rule::Messages && !names_policy {
@@ -46,6 +51,13 @@ pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
     let used: Vec<_> = settings.methods().into_iter().filter_map(Method::trainer).collect();
     settings.training.trainers = components::configured(trainers, &used)
         .map_err(|(name, error)| bad_settings(path, text, ("training", name), error))?;
+    if let Some(&fewest) = fewest.iter().flatten().max() {
+        let (name, value) = ("evidence", ("fewest", fewest));
+        components::set(&mut settings.benefit.estimators, name, value)
+            .map_err(|(name, error)| bad_settings(path, text, ("benefit", name), error))?;
+        components::set(&mut settings.training.trainers, name, value)
+            .map_err(|(name, error)| bad_settings(path, text, ("training", name), error))?;
+    }
     settings.model.kind = Some(settings.model.kind());
     settings.benefit.estimator = Some(settings.estimator_kind());
     settings.selection.objective = Some(settings.objective());

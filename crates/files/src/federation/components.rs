@@ -63,6 +63,33 @@ where
     Ok(all)
 }
 
+/// The whole number that a table of an entry has for a key, if it is in the file.
+pub fn number<T: ?Sized>(tables: &[Taken<'_, T>], name: &str, key: &str) -> Option<i64>
+where
+    Kind<T>: Registry,
+{
+    let (_, table) = tables.iter().find(|(kind, _)| kind.name() == name)?;
+    let DeValue::Table(table) = table.get_ref() else { return None };
+    let DeValue::Integer(number) = table.get(key)?.get_ref() else { return None };
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+/// Sets a number of an entry, where it is configured.
+pub fn set<T: ?Sized>(
+    all: &mut [Configured<T>],
+    name: &str,
+    (key, value): (&str, i64),
+) -> Result<(), Unusable>
+where
+    Kind<T>: Registry,
+{
+    for one in all.iter_mut().filter(|one| one.kind().name() == name) {
+        let kind = one.kind().0.name();
+        *one = one.with(key, value.into()).map_err(|error| (kind, error))?;
+    }
+    Ok(())
+}
+
 /// The one of these that belongs to an entry.
 ///
 /// # Panics

@@ -310,3 +310,29 @@ fn the_documentation_misses_no_key() {
         assert!(hint.starts_with("known here: "), "{section}: {hint}");
     }
 }
+
+/// Estimate and training send the same summaries: what one table says of rare columns counts for both, of two
+/// numbers the larger.
+#[test]
+fn one_number_of_rows_counts_for_all_summaries() {
+    let fewest = |sections: &str| {
+        let text = format!(
+            "{sections}\n[[participants]]\nname = \"A\"\ngenerate = {{}}\n[[participants]]\nname = \"B\"\ngenerate = {{}}\n"
+        );
+        let settings = parse_federation(Path::new("test.toml"), &text).expect("good").settings;
+        let of = |value: Option<&toml::Value>| value.and_then(toml::Value::as_integer);
+        let estimator = of(settings.estimator().setting("fewest"));
+        let trainer = of(settings.trainer(settings.trainer_kind()).setting("fewest"));
+        // What is written out says the same.
+        let again = parse_federation(Path::new("test.toml"), &settings.to_toml()).expect("good");
+        assert_eq!(again.settings, settings);
+        [estimator, trainer].map(|number| number.expect("a number"))
+    };
+    assert_eq!(fewest(""), [5, 5]);
+    assert_eq!(fewest("[training.evidence]\nfewest = 10"), [10, 10]);
+    assert_eq!(fewest("[benefit.evidence]\nfewest = 3"), [3, 3]);
+    assert_eq!(
+        fewest("[benefit.evidence]\nfewest = 3\n[training.evidence]\nfewest = 0x10"),
+        [16, 16]
+    );
+}
