@@ -13,9 +13,13 @@ use fedcompetitors_select::{
 /// operations, not in seconds, so that a run finds the same plan on every machine. Federations of
 /// up to thirty or so are mostly proven long before; beyond, the best plan found by then counts,
 /// and the record says how far from the best it may be.
-const SEARCH: u64 = 100_000_000_000;
+pub const SEARCH: u64 = 100_000_000_000;
 
-/// The plan of a policy. `samples` are how many each participant trains and chooses on.
+/// The limit of the search for a plan that is only compared with: about a second.
+const SHORT_SEARCH: u64 = 1_000_000_000;
+
+/// The plan of a policy. `samples` are how many each participant trains and chooses on, `budget` is that of a
+/// search.
 ///
 /// # Panics
 /// If there is not a positive count for each participant.
@@ -24,41 +28,54 @@ pub fn plan(
     settings: &Settings,
     competing: &CompetingGraph,
     benefit: &BenefitGraph,
-    samples: &[usize],
+    (samples, budget): (&[usize], u64),
 ) -> Plan {
     let counts = samples.iter().map(|&count| count as f64).collect();
     let counts =
         SampleCounts::new(competing.participants(), counts).expect("everybody has samples");
     let objective = settings.objective().with(Some(&counts)).expect("counts are given");
-    let effort = Search { budget: Some(SEARCH), ..Search::default() };
+    let effort = Search { budget: Some(budget), ..Search::default() };
     policy.plan(&Setting::new(competing, benefit), objective, effort)
 }
 
-/// What the estimate predicts under the rule of a plan and under the other one, if the trainer can keep
-/// both.
+/// What the estimate predicts under the rule of a plan and under the other one, if the trainer can keep both,
+/// and a note where the plan under the other rule is the best that a short search has found. Benefits in rows are
+/// of related helpers: a participant with fewer of them than the trainer delivers a message of receives nothing.
 pub fn forecast(
     settings: &Settings,
     trainer: Choice<TrainerKind>,
     (rule, usage): (Rule, &UsageGraph),
     benefit: &BenefitGraph,
-    plan: impl Fn(Choice<dyn Policy>) -> Plan,
-) -> Option<Forecast> {
-    if !settings.trainer(trainer).sends_own_data_only() {
+    plan: impl Fn(Choice<dyn Policy>, u64) -> Plan,
+) -> Option<(Forecast, Option<String>)> {
+    let trainer = settings.trainer(trainer);
+    if !trainer.sends_own_data_only() {
         return None;
     }
     let other = match rule {
-        Rule::Paths => plan(Choice(&Friends)),
-        Rule::Messages => plan(Choice(&Optimal)),
+        Rule::Paths => plan(Choice(&Friends), SHORT_SEARCH),
+        Rule::Messages => plan(Choice(&Optimal), SHORT_SEARCH),
     };
+    let are_rows = settings.estimator().benefits_are_rows();
+    let fewest = if are_rows { trainer.fewest_sources() } else { 1 };
     let received = |usage: &UsageGraph| {
-        let used = usage.edges().map(|(from, to)| benefit.benefit(from, to));
-        used.sum::<f64>() / usage.participants().len() as f64
+        let of = |to: usize| {
+            let helpers = benefit.helpers(to).filter(|&(from, _)| usage.uses(from, to));
+            let values: Vec<f64> = helpers.map(|(_, value)| value).collect();
+            if values.len() < fewest { 0.0 } else { values.iter().sum() }
+        };
+        let count = usage.participants().len();
+        (0..count).map(of).sum::<f64>() / count as f64
     };
-    Some(Forecast {
-        received: received(usage),
-        by_other_rule: received(&other.usage),
-        are_rows: settings.estimator().benefits_are_rows(),
-    })
+    let is_proven = other.rule == Rule::Messages
+        || other.diminishing.map_or(other.upper_bound <= other.welfare * (1.0 + 1e-6), |bounded| {
+            bounded.is_proven()
+        });
+    let note = (!is_proven).then(|| {
+        "the forecast for the rule paths is about that of the best plan: it is of the best that a short search has found".into()
+    });
+    let (received, by_other_rule) = (received(usage), received(&other.usage));
+    Some((Forecast { received, by_other_rule, are_rows }, note))
 }
 
 /// How long to train, and with which steps.

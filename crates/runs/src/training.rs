@@ -92,17 +92,17 @@ impl Trainings<'_> {
                 learner.samples(Part::Training) + learner.samples(Part::Validation)
             };
             let samples: Vec<usize> = self.learners.iter().map(rows).collect();
-            let plan = methods::plan(policy, settings, prepared.competing(), &benefit, &samples);
-            let Plan { usage, welfare, upper_bound, note, .. } = plan;
+            let plan = |policy: Choice<dyn Policy>, budget| {
+                let of = (&samples[..], budget);
+                methods::plan(policy, settings, prepared.competing(), &benefit, of)
+            };
+            let Plan { usage, welfare, upper_bound, note, .. } = plan(policy, methods::SEARCH);
             let is_own = self.session == Session::Final && policy.needs_benefits();
             let forecast = is_own
-                .then(|| {
-                    let plan = |policy| {
-                        methods::plan(policy, settings, prepared.competing(), &benefit, &samples)
-                    };
-                    methods::forecast(settings, kind, (policy.rule(), &usage), &benefit, plan)
-                })
+                .then(|| methods::forecast(settings, kind, (policy.rule(), &usage), &benefit, plan))
                 .flatten();
+            let (forecast, about) = forecast.unzip();
+            let note = note.or(about.flatten());
             (usage, Some(PlanFigures { welfare, upper_bound, note, forecast }))
         };
         let training = trainer.begin(&federation, &usage, &benefit, effort);

@@ -53,6 +53,14 @@ impl Trainer for Evidence {
         Models::Linear
     }
 
+    fn most_coefficients(&self, folds: u32) -> Option<usize> {
+        Some(most_coefficients(folds))
+    }
+
+    fn fewest_sources(&self) -> usize {
+        if self.single_source { 1 } else { 2 }
+    }
+
     fn begin(
         &self,
         federation: &Federation<'_>,
@@ -183,7 +191,7 @@ impl Rounds {
         exchange: &mut Exchange<'_>,
     ) -> Result<(), FederateError> {
         let relations = Relations::new(federation, &self.messages)?;
-        let fewest = if self.settings.single_source { 1 } else { 2 };
+        let fewest = self.settings.fewest_sources();
         let sums = self.members.par_iter().map(|member| {
             let sources = relations.sources(member.participant, member.helpers.iter().copied());
             let sum = relations.sum(&sources, fewest);

@@ -113,6 +113,17 @@ pub trait Trainer: Debug + Send + Sync {
         Models::Any
     }
 
+    /// The most coefficients (features times outputs) of a model that it can use in reasonable time, given the
+    /// number of folds; 1 for a part of the rows that is held out.
+    fn most_coefficients(&self, _folds: u32) -> Option<usize> {
+        None
+    }
+
+    /// The fewest sources that a participant needs to receive anything: one alone might be shown too closely.
+    fn fewest_sources(&self) -> usize {
+        1
+    }
+
     /// Whether benefits are weights in a mixture.
     fn needs_weights(&self) -> bool {
         false
