@@ -27,6 +27,18 @@ use crate::{
 /// Rows that must differ from the others in a column for it to be in a summary.
 pub const FEWEST: usize = 5;
 
+/// The most coefficients of a model where every fold is evaluated; a model without intercepts has features times
+/// outputs. Time grows with their cube, memory with their square for each participant.
+pub const MOST_WITH_FOLDS: usize = 500;
+
+/// The most coefficients where one part of the rows is held out.
+pub const MOST_HELD_OUT: usize = 2000;
+
+/// The most coefficients that summaries are for, given the number of folds.
+pub fn most_coefficients(folds: u32) -> usize {
+    if folds > 1 { MOST_WITH_FOLDS } else { MOST_HELD_OUT }
+}
+
 /// The participant's own fit.
 ///
 /// # Errors
@@ -63,6 +75,15 @@ pub fn commit(
         exchange.is_there(from).then(|| Offer { values, before: Vec::new(), carried })
     });
     let offers = offers.collect();
+    Ok(accepted(exchange, coefficients, offers))
+}
+
+/// The coordinator takes what are summaries, and refuses by name what are none.
+fn accepted(
+    exchange: &mut Exchange<'_>,
+    coefficients: usize,
+    offers: Vec<Option<Offer>>,
+) -> Vec<Option<Parcel>> {
     let length = Summary::message_length(coefficients);
     let mut accepted = exchange.collect(Content::Summary, length, offers);
     for slot in &mut accepted {
@@ -75,15 +96,6 @@ pub fn commit(
     accepted
 }
 
-    Ok(accepted(exchange, coefficients, offers))
-}
-
-/// The coordinator takes what are summaries, and refuses by name what are none.
-fn accepted(
-    exchange: &mut Exchange<'_>,
-    coefficients: usize,
-    offers: Vec<Option<Offer>>,
-) -> Vec<Option<Parcel>> {
 fn incident(bad: BadSummary) -> IncidentKind {
     match bad {
         BadSummary::Length => IncidentKind::WrongLength,
@@ -314,18 +326,6 @@ mod tests {
         summary.curvature().iter().copied().enumerate()
     }
 
-    /// What two or more sources say of a coefficient, and of a pair of them, is delivered; what one source
-    /// says alone is not. Sources of which nothing is left are not in the sum.
-    #[test]
-    fn no_entry_of_a_sum_is_of_one_source_alone() {
-        for case in 0..u64::from(repeat(200)) {
-            let mut stream = Stream::new(case, "covered", 0);
-            let (size, count) = (1 + stream.below(6) as usize, 1 + stream.below(5) as usize);
-            let covers: Vec<Vec<usize>> =
-                (0..count).map(|_| (0..size).filter(|_| stream.unit() < 0.7).collect()).collect();
-            let (relations, sources) = covering(size, &covers);
-            let summaries: Vec<&Summary> = (0..count)
-                .map(|from| &relations.committed[from].as_ref().expect("committed").summary)
     /// A summary whose curvature has a negative eigenvalue is refused by its sender's name, and the others are
     /// accepted.
     #[test]
@@ -347,6 +347,18 @@ mod tests {
         assert_eq!(incidents, [(1, IncidentKind::NotPositive), (2, IncidentKind::NotPositive)]);
     }
 
+    /// What two or more sources say of a coefficient, and of a pair of them, is delivered; what one source
+    /// says alone is not. Sources of which nothing is left are not in the sum.
+    #[test]
+    fn no_entry_of_a_sum_is_of_one_source_alone() {
+        for case in 0..u64::from(repeat(200)) {
+            let mut stream = Stream::new(case, "covered", 0);
+            let (size, count) = (1 + stream.below(6) as usize, 1 + stream.below(5) as usize);
+            let covers: Vec<Vec<usize>> =
+                (0..count).map(|_| (0..size).filter(|_| stream.unit() < 0.7).collect()).collect();
+            let (relations, sources) = covering(size, &covers);
+            let summaries: Vec<&Summary> = (0..count)
+                .map(|from| &relations.committed[from].as_ref().expect("committed").summary)
                 .collect();
             let of_one =
                 |at: usize| summaries.iter().filter(|one| one.curvature()[at] != 0.0).count();

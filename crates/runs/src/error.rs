@@ -45,6 +45,28 @@ pub enum RunError {
         /// The column.
         column: String,
     },
+    /// The model has too many coefficients for an estimator or a trainer.
+    #[error(
+        "the {kind} `{name}` takes at most {most} coefficients where {}, and the model has {coefficients}{}",
+        if *.folds > 1 { "rows are tested in folds" } else { "a part of the rows is held out for the test" },
+        if *.outputs > 1 { format!(" ({} features for each of {outputs} classes)", coefficients / outputs) } else { String::new() }
+    )]
+    TooManyCoefficients {
+        /// What it is.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// The most coefficients.
+        most: usize,
+        /// Features times outputs.
+        coefficients: usize,
+        /// The outputs.
+        outputs: usize,
+        /// The number of folds; 1 for a part that is held out.
+        folds: u32,
+        /// The most coefficients where a part is held out.
+        held_out: usize,
+    },
     /// The database cannot be read or written.
     #[error("{}: {error}", shown(&.path.display().to_string()))]
     Store {
@@ -168,6 +190,16 @@ impl RunError {
             Self::Columns { .. } => Advice::Hint(
                 "list the common columns in `features`, or the others in `ignore`".into(),
             ),
+            Self::TooManyCoefficients { coefficients, folds, held_out, .. } => {
+                let folds = if *folds > 1 && coefficients <= held_out {
+                    "set `folds = 1` in `[evaluation]`; or "
+                } else {
+                    ""
+                };
+                Advice::Hint(format!(
+                    "{folds}list fewer columns in `features`; or set `trainer = \"mixing\"` and `estimator = \"mixture\"`; or give the model hidden layers, such as hidden = [32]"
+                ))
+            }
             Self::Store { error, .. } => match error.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DiskFull) => Advice::FreeSpace,
                 _ => Advice::CheckFolder,

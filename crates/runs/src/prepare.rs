@@ -10,7 +10,7 @@ use std::{
 use fedcompetitors_files::{
     DataRules, FederationFile, Incomplete, ReadTable, TargetMeaning,
     federation::{
-        Data, Evaluation, IncompleteRows, Other, Participant, Scaling, Settings, TaskKind,
+        Data, Evaluation, IncompleteRows, Method, Other, Participant, Scaling, Settings, TaskKind,
     },
     parse_table,
 };
@@ -123,7 +123,44 @@ impl Prepared {
         let splits = BTreeMap::new();
         let mut prepared = Self { settings, competing, sources, model, splits };
         prepared.splits = splits::all(&prepared, folder)?;
+        prepared.check_size()?;
         Ok(prepared)
+    }
+
+    /// Refuses models that are too large for an estimator or a trainer in use, before anything is computed.
+    fn check_size(&self) -> Result<(), RunError> {
+        let (settings, outputs) = (&self.settings, self.model.outputs());
+        let coefficients = self.model.inputs() * outputs;
+        let fold = |session: Session| match session {
+            Session::Final => 1,
+            Session::Fold { fold, .. } => fold,
+        };
+        let folds = self.sessions().into_iter().map(fold).max().unwrap_or(1);
+        let check =
+            |kind: &'static str, name: String, most: &dyn Fn(u32) -> Option<usize>| match most(
+                folds,
+            ) {
+                Some(limit) if coefficients > limit => Err(RunError::TooManyCoefficients {
+                    kind,
+                    name,
+                    most: limit,
+                    coefficients,
+                    outputs,
+                    folds,
+                    held_out: most(1).unwrap_or(limit),
+                }),
+                _ => Ok(()),
+            };
+        for method in settings.methods() {
+            let Method::Planned(policy, kind) = method else { continue };
+            let trainer = settings.trainer(kind);
+            check("trainer", kind.to_string(), &|folds| trainer.most_coefficients(folds))?;
+            if policy.needs_benefits() {
+                let (kind, estimator) = (settings.estimator_kind(), settings.estimator());
+                check("estimator", kind.to_string(), &|folds| estimator.most_coefficients(folds))?;
+            }
+        }
+        Ok(())
     }
 
     /// What the file says.

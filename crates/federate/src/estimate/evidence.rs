@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
-    evidence::{FEWEST, Relations, Source, commit},
+    evidence::{FEWEST, Relations, Source, commit, most_coefficients},
     exchange::Exchange,
     kinds::{Models, Settings, settings},
 };
@@ -33,6 +33,10 @@ impl Settings for Evidence {}
 impl Estimator for Evidence {
     fn models(&self) -> Models {
         Models::Linear
+    }
+
+    fn most_coefficients(&self, folds: u32) -> Option<usize> {
+        Some(most_coefficients(folds))
     }
 
     fn benefits_are_rows(&self) -> bool {

@@ -76,6 +76,12 @@ pub trait Estimator: Debug + Send + Sync {
         Models::Any
     }
 
+    /// The most coefficients (features times outputs) of a model that it can use in reasonable time, given the
+    /// number of folds; 1 for a part of the rows that is held out.
+    fn most_coefficients(&self, _folds: u32) -> Option<usize> {
+        None
+    }
+
     /// Whether benefits are numbers of the helped participant's rows.
     fn benefits_are_rows(&self) -> bool {
         false

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{Best, Effort, Trainer, TrainerKind, Training, descent::each};
 use crate::{
     FederateError, Federation,
-    evidence::{FEWEST, Relations, commit, own, own_rows},
+    evidence::{FEWEST, Relations, commit, most_coefficients, own, own_rows},
     exchange::{Exchange, Parcel},
     kinds::{Models, Settings, settings},
     saved,

@@ -190,3 +190,78 @@ fn odd_participants_get_models() {
         }
     }
 }
+
+/// Limits of `evidence` are checked before anything is computed, on both sides, by estimator and trainer; the
+/// message names numbers of the model and the alternatives.
+#[test]
+fn too_many_coefficients_are_refused_with_alternatives() {
+    let read = |features: usize, outputs: usize, folds: u32, more: &str, sections: &str| {
+        let task = if outputs > 1 {
+            let classes: Vec<String> = (0..outputs).map(|class| format!("\"{class}\"")).collect();
+            format!("kind = \"classes\"\nclasses = [{}]", classes.join(", "))
+        } else {
+            String::new()
+        };
+        let participants = ["A", "B"].map(|name| {
+            format!(
+                "[[participants]]\nname = \"{name}\"\ngenerate = {{ samples = 12, features = {features} }}\n"
+            )
+        });
+        let text = format!(
+            "{more}\n[task]\n{task}\n[evaluation]\nfolds = {folds}\n{sections}\n{}",
+            participants.concat()
+        );
+        let federation = parse_federation(Path::new("test.toml"), &text).expect("good");
+        Prepared::read(federation, Path::new(".")).map(|_| ()).map_err(|error| {
+            let fedcompetitors_runs::Advice::Hint(hint) = error.advice() else {
+                panic!("no hint: {error}")
+            };
+            (error.to_string(), hint)
+        })
+    };
+    let refused = |features, outputs, folds, sections: &str| {
+        read(features, outputs, folds, "", sections).expect_err("too many")
+    };
+    let mixing = "[benefit]\nestimator = \"mixture\"\n[training]\ntrainer = \"mixing\"";
+    for (most, outputs, folds) in [(500, 1, 5), (500, 1, 2), (2000, 1, 1), (166, 3, 5), (666, 3, 1)]
+    {
+        assert_eq!(read(most, outputs, folds, "", ""), Ok(()), "{most} {outputs} {folds}");
+        let (message, hint) = refused(most + 1, outputs, folds, "");
+        assert!(message.starts_with("the trainer `evidence` takes at most"), "{message}");
+        let coefficients = format!("and the model has {}", (most + 1) * outputs);
+        assert!(message.contains(&coefficients), "{message}");
+        assert_eq!(hint.contains("`folds = 1`"), folds > 1, "{hint}");
+        for alternative in
+            ["`features`", "`trainer = \"mixing\"` and `estimator = \"mixture\"`", "hidden"]
+        {
+            assert!(hint.contains(alternative), "{hint}");
+        }
+        assert_eq!(read(most + 1, outputs, folds, "", mixing), Ok(()));
+    }
+    assert!(!refused(2001, 1, 5, "").1.contains("folds"), "a hold-out would not be enough");
+    let estimated = "[training]\ntrainer = \"averaging\"";
+    assert!(refused(501, 1, 5, estimated).0.starts_with("the estimator `evidence`"));
+    let compared = read(501, 1, 5, "compare = [\"none+evidence\"]", mixing).expect_err("too many");
+    assert!(compared.0.starts_with("the trainer `evidence`"), "{}", compared.0);
+    assert_eq!(read(2001, 1, 1, "", "[model]\nhidden = [4]"), Ok(()));
+}
+
+/// Sums with a single source are withheld, so a forecast does not count them.
+#[test]
+fn a_forecast_counts_what_is_delivered() {
+    let files =
+        ["A", "B"].map(|name| (name, table(if name == "A" { 1 } else { 2 }, 150, 2, drawn)));
+    let forecast = |allowed: bool| {
+        let settings = format!(
+            "[task]\ntarget = \"y\"\n[data]\nignore = [\"who\", \"when\"]\n[evaluation]\nfolds = 1\nreplicates = 100\n[training.evidence]\nsingle-source = {allowed}\n"
+        );
+        let folder = Case::new(&settings, &files).expect("good");
+        let summary = summary(&folder.run()).expect("a record");
+        let own = &summary.methods[0];
+        let forecast = own.plans.iter().find_map(|(_, plan)| plan.forecast).expect("a forecast");
+        (forecast.received, forecast.by_other_rule, own.disclosures.len())
+    };
+    assert_eq!(forecast(false), (0.0, 0.0, 2));
+    let (received, by_other_rule, _) = forecast(true);
+    assert!(received > 10.0 && by_other_rule >= received, "{received} {by_other_rule}");
+}
