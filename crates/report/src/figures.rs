@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, iter};
 
 use fedcompetitors_graphs::shown;
 use fedcompetitors_record::{
-    Direction, Figure, Interval, Method, Participant, Role, Score, Scores, Session, Summary,
+    Direction, Figure, Interval, Method, Participant, Role, Rule, Score, Scores, Session, Summary,
 };
 
 /// Within this a gain counts as unclear where its interval is not known.
@@ -183,6 +183,18 @@ pub fn further(summary: &Summary) -> Vec<Vec<String>> {
     others.map(row).collect()
 }
 
+/// Whether a method keeps a rule. A plan under `paths` keeps `messages` too: nobody's data reaches a
+/// competitor along it.
+fn keeps(method: &Method, rule: Rule) -> bool {
+    method.role != Role::Reference && (rule == Rule::Messages || method.rule == Rule::Paths)
+}
+
+/// Whether a method is shown for comparison because it keeps `messages` only, in a run under `paths`.
+pub fn is_of_other_rule(summary: &Summary, method: &Method) -> bool {
+    let is_under_paths = summary.own().is_some_and(|own| own.rule == Rule::Paths);
+    method.role == Role::Reference && is_under_paths && method.rule == Rule::Messages
+}
+
 /// A sentence that names the method with the best mean of those that keep the run's rule.
 pub fn best_text(summary: &Summary) -> Option<String> {
     let own = summary.own()?;
@@ -191,8 +203,8 @@ pub fn best_text(summary: &Summary) -> Option<String> {
         Direction::Higher => 1.0,
         Direction::Lower => -1.0,
     };
-    let keeps = |method: &&Method| method.role != Role::Reference && method.rule == own.rule;
-    let kept: Vec<&Method> = summary.methods.iter().filter(keeps).collect();
+    let kept: Vec<&Method> =
+        summary.methods.iter().filter(|method| keeps(method, own.rule)).collect();
     let best = kept.iter().copied().filter(|method| mean(method).is_some());
     let best = best.max_by(|a, b| {
         let [a, b] = [a, b].map(|method| sign * mean(method).unwrap_or(f64::NAN));
@@ -223,10 +235,11 @@ fn compared(summary: &Summary, method: &Method) -> Vec<String> {
         }
         verdicts.iter().filter(|verdict| **verdict == wanted).count().to_string()
     };
-    let is_of_other_rule = summary.own().is_some_and(|own| own.rule != method.rule);
     let name = match method.role {
         Role::Own | Role::Baseline => method.name.clone(),
-        Role::Reference if is_of_other_rule => format!("{} (rule {})", method.name, method.rule),
+        Role::Reference if is_of_other_rule(summary, method) => {
+            format!("{} (rule {})", method.name, method.rule)
+        }
         Role::Reference => format!("{} (reference)", method.name),
     };
     vec![

@@ -7,8 +7,8 @@ use fedcompetitors_record::{Method, Role, Summary};
 
 use crate::{
     figures::{
-        best_text, collaborators, comparison, everybody, further, gain, legend, local, score,
-        shown_gain, shown_value, was_offered,
+        best_text, collaborators, comparison, everybody, further, gain, is_of_other_rule, legend,
+        local, score, shown_gain, shown_value, was_offered,
     },
     plural,
     status::{disclosure_lines, flow_lines, incident_lines, plan_lines},
@@ -126,10 +126,9 @@ fn title(summary: &Summary) -> String {
 /// What to know in reading the comparison.
 pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes: Vec<String> = best_text(summary).into_iter().collect();
-    let rule = summary.own().map(|own| own.rule);
     let references = summary.methods.iter().filter(|method| method.role == Role::Reference);
-    let (of_rule, others): (Vec<&Method>, Vec<&Method>) =
-        references.partition(|method| Some(method.rule) == rule);
+    let (others, of_rule): (Vec<&Method>, Vec<&Method>) =
+        references.partition(|method| is_of_other_rule(summary, method));
     if !of_rule.is_empty() {
         notes.push("A reference breaks the rule and is shown only for comparison.".into());
     }

@@ -180,6 +180,35 @@ fn a_small_page_reads_well() {
     insta::assert_snapshot!(read(&page));
 }
 
+/// The small run under the rule `messages`, with methods under `paths` and a reference beside it.
+fn under_messages() -> Page {
+    let mut run = small(&["A", "B", "C", "D"]);
+    let methods = &mut run.record.summary.methods;
+    methods[0].rule = Rule::Messages;
+    methods[0].name = "friends+evidence".into();
+    methods.push(method("optimal+average", Role::Baseline, 0.1, 4));
+    methods.push(method("pooled", Role::Reference, 0.2, 4));
+    run
+}
+
+#[test]
+fn methods_that_keep_paths_are_compared_under_messages() {
+    let notes = |run: &Page| crate::run::notes(run.summary()).join("\n");
+    let mut run = under_messages();
+    insta::assert_snapshot!(notes(&run));
+    let names = |run: &Page| -> Vec<String> {
+        let rows = figures::comparison(run.summary());
+        rows.into_iter().map(|row| row[0].clone()).collect()
+    };
+    assert_eq!(names(&run)[3], "pooled (reference)");
+    // In a run under `paths`, a method under `messages` is not among those that keep the rule.
+    let methods = &mut run.record.summary.methods;
+    methods[0].rule = Rule::Paths;
+    (methods[2].rule, methods[2].role) = (Rule::Messages, Role::Reference);
+    assert_eq!(names(&run)[2], "optimal+average (rule messages)");
+    insta::assert_snapshot!(notes(&run));
+}
+
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     let run = small(&["A", "B", "C", "D"]);
