@@ -7,7 +7,7 @@ use std::{
 
 use fedcompetitors_graphs::{
     BenefitGraph, Certificate, Choice, CompetingGraph, Flaw, GraphError, Leak, Participants,
-    ParticipantsBuilder, Provenance, Reason, Refusal, Rule, UsageGraph, bits::ones, refusals,
+    ParticipantsBuilder, Provenance, Reason, Refusal, Rule, UsageGraph, bits::ones, refusals_by,
 };
 use fedcompetitors_select::{Bounded, Past, Plan};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
@@ -312,7 +312,8 @@ impl Serialize for PlanDocument<'_> {
         if self.with_refusals {
             let refused = || {
                 let history = self.past.map(|past| &past.provenance);
-                refusals(self.competing, self.benefit, &self.plan.usage, history)
+                let Plan { rule, usage, .. } = self.plan;
+                refusals_by(*rule, self.competing, self.benefit, usage, history)
                     .map(|refusal| RefusalView::new(participants, &refusal))
             };
             object.serialize_field("refused", &List(refused))?;

@@ -44,6 +44,6 @@ pub use fedcompetitors_record::Rule;
 pub use participants::{Participants, ParticipantsBuilder, is_hidden, nearest, shown};
 pub use provenance::Provenance;
 pub use reach::{Reachability, longest_chain};
-pub use reasons::{Flows, Reason, Reasons, Refusal, refusals};
+pub use reasons::{Flows, Reason, Reasons, Refusal, refusals, refusals_by};
 pub use registry::{Choice, Entry, Registry, UnknownEntry};
 pub use usage::{UsageGraph, UsageGraphBuilder};

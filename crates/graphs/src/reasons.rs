@@ -1,5 +1,7 @@
 //! Why an edge had to be refused: whom it would connect, and how.
 
+use fedcompetitors_record::Rule;
+
 use crate::{
     BenefitGraph, CompetingGraph, Provenance, UsageGraph,
     bits::{BitMatrix, contains, insert, ones, visit_new},
@@ -18,7 +20,7 @@ pub struct Reason {
     pub from_before: bool,
 }
 
-/// What flows, and what has flowed.
+/// What flows onward, and what has flowed.
 #[derive(Debug)]
 pub struct Flows {
     learners: BitMatrix,
@@ -27,7 +29,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Along a usage graph, and as a history says.
+    /// Along a usage graph under the rule `paths`, and as a history says.
     pub fn new(usage: &UsageGraph, history: Option<&Provenance>) -> Self {
         let count = usage.participants().len();
         let carriers = history.map(|history| {
@@ -38,6 +40,20 @@ impl Flows {
             carried.transposed()
         });
         Self { learners: usage.learners(), carriers }
+    }
+
+    /// The same under any rule.
+    ///
+    /// Under `messages` a message carries its sender's data alone. Nothing flows onward then,
+    /// whatever models carry, so that only a competition of the two ends refuses an edge.
+    pub fn by(rule: Rule, usage: &UsageGraph, history: Option<&Provenance>) -> Self {
+        match rule {
+            Rule::Paths => Self::new(usage, history),
+            Rule::Messages => {
+                let learners = BitMatrix::new(usage.participants().len());
+                Self { learners, carriers: None }
+            }
+        }
     }
 }
 
@@ -57,7 +73,7 @@ const NOBODY: u32 = u32::MAX;
 
 /// The reasons against every edge into one participant.
 ///
-/// An edge `j → i` must be refused if and only if some ancestor-or-self `p` of `j`
+/// Under the rule `paths`, an edge `j → i` must be refused if and only if some ancestor-or-self `p` of `j`
 /// competes with some descendant-or-self `q` of `i`. One search forward from `i` finds
 /// the nearest `q` for every possible `p`; one search forward from all those `p`, each
 /// entering as late as its `q` is far, finds the shortest detour for every `j` at once.
@@ -209,8 +225,8 @@ pub struct Refusal {
     pub because: Option<Reason>,
 }
 
-/// Every benefit edge that is not in the usage graph, with its reason, ordered by the
-/// helped, then by the helper. Computed on the way: there may be millions.
+/// Every benefit edge that is not in the usage graph, with its reason under the rule `paths`, ordered by
+/// the helped, then by the helper. Computed on the way: there may be millions.
 ///
 /// # Panics
 /// If the graphs are over different participants.
@@ -220,9 +236,23 @@ pub fn refusals<'a>(
     usage: &'a UsageGraph,
     history: Option<&Provenance>,
 ) -> impl Iterator<Item = Refusal> + 'a {
+    refusals_by(Rule::Paths, competing, benefit, usage, history)
+}
+
+/// The same with the reasons of any rule.
+///
+/// # Panics
+/// If the graphs are over different participants.
+pub fn refusals_by<'a>(
+    rule: Rule,
+    competing: &'a CompetingGraph,
+    benefit: &'a BenefitGraph,
+    usage: &'a UsageGraph,
+    history: Option<&Provenance>,
+) -> impl Iterator<Item = Refusal> + 'a {
     assert_eq!(competing.participants(), usage.participants(), "one list of participants");
     assert_eq!(benefit.participants(), usage.participants(), "one list of participants");
-    let flows = Flows::new(usage, history);
+    let flows = Flows::by(rule, usage, history);
     (0..usage.participants().len()).flat_map(move |to| {
         let left_out: Vec<_> =
             benefit.helpers(to).filter(|&(from, _)| !usage.uses(from, to)).collect();

@@ -85,6 +85,7 @@ pub fn change(
         let (json, certificate) = written(&document, &past.present())?;
         let summary = PlanSummary {
             policy: plan.policy,
+            rule: plan.rule,
             competing: &competing,
             benefit: &benefit,
             usage: &plan.usage,

@@ -299,8 +299,8 @@ pub fn explain(
     if let Err(leak) = plan.prove(&competing) {
         return Err(rule_broken(py, &competing, &leak));
     }
-    let explanation =
-        Explanation::of(&competing, &benefit, &plan.usage, present.as_ref(), from, to);
+    let (present, edge) = (present.as_ref(), (from, to));
+    let explanation = Explanation::of(plan.rule, &competing, &benefit, &plan.usage, present, edge);
     let left = plan.past.as_ref().map_or(&[][..], |past| &past.left);
     let (word, sentence) = explanation.answer(&competing, &plan.policy, left);
     let path = match &explanation.verdict {

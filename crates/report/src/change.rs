@@ -61,13 +61,13 @@ pub fn change_text(change: &Change<'_>) -> String {
 }
 
 fn why_not(change: &Change<'_>, from: usize, to: usize) -> String {
-    let PlanSummary { competing, benefit, history, usage, left, .. } = change.plan;
+    let PlanSummary { rule, competing, benefit, history, usage, left, .. } = change.plan;
     let participants = usage.participants();
     let name = |index: usize| shown(participants.name(index)).into_owned();
     if let Some(&gone) = left.iter().find(|&&gone| gone == from || gone == to) {
         return format!("{} has left", name(gone));
     }
-    match Explanation::of(competing, benefit, usage, history, from, to).verdict {
+    match Explanation::of(rule, competing, benefit, usage, history, (from, to)).verdict {
         Verdict::Used => "it does".into(),
         Verdict::NoBenefit => "it no longer helps".into(),
         Verdict::LeftOut => "the plan leaves it out".into(),

@@ -1,7 +1,7 @@
 //! Why an edge is in a plan or not, in a sentence.
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Flows, Provenance, Reason, Reasons, UsageGraph, shown,
+    BenefitGraph, CompetingGraph, Flows, Provenance, Reason, Reasons, Rule, UsageGraph, shown,
 };
 
 use crate::{number, path_text, reason_path_text, reporters_text};
@@ -9,6 +9,8 @@ use crate::{number, path_text, reason_path_text, reporters_text};
 /// Why one participant learns from another, or does not.
 #[derive(Debug, Clone)]
 pub struct Explanation {
+    /// The rule that the plan keeps.
+    pub rule: Rule,
     /// The helper.
     pub from: usize,
     /// The helped.
@@ -33,17 +35,18 @@ pub enum Verdict {
 }
 
 impl Explanation {
-    /// Explains what a plan does with the edge `from` → `to`.
+    /// Explains what a plan that keeps this rule does with the edge `from` → `to`.
     pub fn of(
+        rule: Rule,
         competing: &CompetingGraph,
         benefit: &BenefitGraph,
         usage: &UsageGraph,
         history: Option<&Provenance>,
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
     ) -> Self {
         let value = benefit.benefit(from, to);
-        let reason = || Reasons::against(competing, &Flows::new(usage, history), to).reason(from);
+        let flows = || Flows::by(rule, usage, history);
+        let reason = || Reasons::against(competing, &flows(), to).reason(from);
         let verdict = if usage.uses(from, to) {
             Verdict::Used
         } else if let Some(reason) = reason() {
@@ -58,7 +61,7 @@ impl Explanation {
         } else {
             Verdict::NoBenefit
         };
-        Self { from, to, benefit: value, verdict }
+        Self { rule, from, to, benefit: value, verdict }
     }
 
     /// The verdict in one word, for programs.
@@ -98,10 +101,17 @@ impl Explanation {
         let (from, to) = (name(self.from), name(self.to));
         let worth = number(self.benefit);
         match &self.verdict {
-            Verdict::Used if self.benefit > 0.0 => format!(
-                "Yes: {to} learns from {from}. The data of {from} helps {to} (benefit {worth}), \
-                 and this edge brings no participant's data to a competitor."
-            ),
+            Verdict::Used if self.benefit > 0.0 => {
+                let allowed = match self.rule {
+                    Rule::Paths => "this edge brings no participant's data to a competitor",
+                    Rule::Messages => {
+                        "the two do not compete. The rule `messages` requires no more: chains of edges may connect competitors"
+                    }
+                };
+                format!(
+                    "Yes: {to} learns from {from}. The data of {from} helps {to} (benefit {worth}), and {allowed}."
+                )
+            }
             Verdict::Used => format!(
                 "Yes: {to} learns from {from}, although by the benefit file the data of {from} does not help {to}."
             ),
@@ -127,8 +137,9 @@ impl Explanation {
                 )
             }
             Verdict::LeftOut => format!(
-                "No: {to} does not learn from {from}. The rule would allow it and it would help (benefit {worth}), \
+                "No: {to} does not learn from {from}. The rule `{}` would allow it and it would help (benefit {worth}), \
                  but the plan (policy {}) leaves it out.",
+                self.rule,
                 shown(policy)
             ),
         }

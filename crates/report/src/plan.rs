@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Flows, Provenance, Reasons, Refusal, UsageGraph, bits::contains,
-    shown,
+    BenefitGraph, CompetingGraph, Flows, Provenance, Reasons, Refusal, Rule, UsageGraph,
+    bits::contains, shown,
 };
 
 use crate::{
@@ -17,6 +17,8 @@ use crate::{
 pub struct PlanSummary<'a> {
     /// The policy that made the plan.
     pub policy: &'a str,
+    /// The rule that it keeps.
+    pub rule: Rule,
     /// Who competes with whom.
     pub competing: &'a CompetingGraph,
     /// Who would help whom.
@@ -67,8 +69,9 @@ pub fn plan_text(summary: &PlanSummary<'_>) -> String {
         count => format!(" (and {count} that bring nothing)"),
     };
     format!(
-        "Plan by policy {}: {}, {}.\n\n{}\nWelfare {} from {useful} of {} useful edges{useless}; {}",
+        "Plan by policy {} under the rule `{}`: {}, {}.\n\n{}\nWelfare {} from {useful} of {} useful edges{useless}; {}",
         summary.policy,
+        summary.rule,
         plural(participants.len(), "participant", "participants"),
         plural(pairs, "competing pair", "competing pairs"),
         table.render(),
@@ -137,7 +140,7 @@ fn nothing_text(summary: &PlanSummary<'_>) -> String {
     let participants = usage.participants();
     let (mut unhelped, mut rivals_only) = (Vec::new(), Vec::new());
     let (mut refused, mut left_out) = (Vec::new(), Vec::new());
-    let flows = Flows::new(usage, summary.history);
+    let flows = Flows::by(summary.rule, usage, summary.history);
     for index in (0..participants.len()).filter(|index| !summary.left.contains(index)) {
         if benefit.received(index, |from| usage.uses(from, index)) > 0.0 {
             continue;

@@ -14,7 +14,7 @@ use std::{
 };
 
 use fedcompetitors_files::parse_plan;
-use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Refusal, bits, refusals};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Refusal, bits, refusals_by};
 use fedcompetitors_record::{Metric, PlanFigures, Role, Session, Status, Stop};
 
 use super::{
@@ -353,7 +353,7 @@ impl Coordinator {
             let what = "a plan for other participants".into();
             return Err(RunError::Differs { folder: self.folder.clone(), what });
         }
-        let refused = refusals(&self.competing, benefit, &stated.usage, None);
+        let refused = refusals_by(stated.rule, &self.competing, benefit, &stated.usage, None);
         let new = NewTraining {
             session: Session::Final,
             method: self.method(),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use fedcompetitors_files::{federation::Method, write_certificate};
 use fedcompetitors_graphs::{
     BenefitGraph, Certificate, Choice, CompetingGraph, Entry, Participants, Rule, UsageGraph,
-    bits::ones, refusals,
+    bits::ones, refusals_by,
 };
 use fedcompetitors_learn::{Learner, Part};
 use fedcompetitors_record::{PlanFigures, Role, Session, Stop};
@@ -109,9 +109,10 @@ impl Trainings<'_> {
         let id = if let Some(id) = stored {
             id
         } else {
-            let refused = refusals(prepared.competing(), &benefit, &usage, None);
+            let rule = policy.rule();
+            let refused = refusals_by(rule, prepared.competing(), &benefit, &usage, None);
             let estimator = settings.estimator_kind();
-            let certificate = match self.proof(policy.rule(), &usage) {
+            let certificate = match self.proof(rule, &usage) {
                 Err(RunError::Learning { error, .. }) => {
                     return self.stopped(store, &name, error, &Happened::default());
                 }
@@ -121,7 +122,7 @@ impl Trainings<'_> {
                 session: self.session,
                 method: name.clone(),
                 role: self.role(method),
-                rule: policy.rule(),
+                rule,
                 policy: policy.to_string(),
                 trainer: kind.to_string(),
                 estimator: policy.needs_benefits().then(|| estimator.to_string()),

@@ -123,6 +123,7 @@ impl Step {
         }
         let summary = PlanSummary {
             policy: plan.policy,
+            rule: plan.rule,
             competing: &competing,
             benefit: &benefit,
             usage: &plan.usage,

@@ -29,8 +29,8 @@ pub fn explain(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     if let Err(leak) = plan.prove(&competing) {
         return report_leak(arguments.format, &competing, &leak);
     }
-    let explanation =
-        Explanation::of(&competing, &benefit, &plan.usage, present.as_ref(), from, to);
+    let (present, edge) = (present.as_ref(), (from, to));
+    let explanation = Explanation::of(plan.rule, &competing, &benefit, &plan.usage, present, edge);
     let left = plan.past.as_ref().map_or(&[][..], |past| &past.left);
     let (word, sentence) = explanation.answer(&competing, &plan.policy, left);
     print(|output| match arguments.format {

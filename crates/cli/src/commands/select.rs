@@ -8,7 +8,7 @@ use std::{
 use fedcompetitors_files::{
     Graphs, PlanDocument, plan_json, read_graphs, read_participants, read_plan, write_plan,
 };
-use fedcompetitors_graphs::{bits::ones, refusals};
+use fedcompetitors_graphs::{bits::ones, refusals_by};
 use fedcompetitors_report::{PlanSummary, path_text, plan_text, refusals_text};
 use fedcompetitors_select::{Plan, Setting};
 
@@ -85,6 +85,7 @@ fn text(
     let Graphs { competing, benefit, .. } = graphs;
     let summary = PlanSummary {
         policy: plan.policy,
+        rule: plan.rule,
         competing,
         benefit,
         usage: &plan.usage,
@@ -96,8 +97,8 @@ fn text(
     };
     output.write_all(plan_text(&summary).as_bytes())?;
     if with_refusals {
-        let refused = refusals_text(competing, refusals(competing, benefit, &plan.usage, None));
-        write!(output, "\n{refused}")?;
+        let refused = refusals_by(plan.rule, competing, benefit, &plan.usage, None);
+        write!(output, "\n{}", refusals_text(competing, refused))?;
     }
     Ok(())
 }
@@ -122,7 +123,7 @@ fn csv(
         }
     }
     if with_refusals {
-        for refusal in refusals(competing, benefit, &plan.usage, None) {
+        for refusal in refusals_by(plan.rule, competing, benefit, &plan.usage, None) {
             let value = refusal.benefit.to_string();
             let path = refusal.because.map(|reason| path_text(participants, &reason.path));
             let (from, to) = (participants.name(refusal.from), participants.name(refusal.to));

@@ -17,7 +17,7 @@ use axum::{
 };
 use fedcompetitors_graphs::{
     BenefitGraph, Choice, CompetingGraph, Entry, GraphError, Participants, Registry, Rule,
-    UsageGraph, refusals, shown,
+    UsageGraph, refusals_by, shown,
 };
 use fedcompetitors_record::{Participant, Record, Refused, Summary};
 use fedcompetitors_report::{
@@ -363,13 +363,15 @@ fn answer<'a>(page: &'a Page, question: &Question) -> Result<WhatIf<'a>, GraphEr
     let worth = |plan: &Plan| Worth { welfare: plan.welfare, upper_bound: plan.upper_bound };
     let effects = effects((&benefit, &now.usage), (&benefit_then, &then.usage), &absent);
     let why = question.why.map(|(from, to)| {
-        let found = Explanation::of(&competing_then, &benefit_then, &then.usage, None, from, to);
+        let (competing, usage, edge) = (&competing_then, &then.usage, (from, to));
+        let found = Explanation::of(then.rule, competing, &benefit_then, usage, None, edge);
         found.answer(&competing_then, then.policy, &absent).1
     });
     let without_why = Question { why: None, ..question.clone() };
     let shown = changed(record, &competing_then, &benefit_then, &then.usage);
     let unused = shown.benefit.iter().filter(|edge| !then.usage.uses(edge.0, edge.1)).count();
-    let refused: Vec<Refused> = refusals(&competing_then, &benefit_then, &then.usage, None)
+    let refusals = refusals_by(then.rule, &competing_then, &benefit_then, &then.usage, None);
+    let refused: Vec<Refused> = refusals
         .take(MOST_REASONS)
         .map(|one| Refused {
             helper: one.from,

@@ -75,6 +75,25 @@ fn a_plan_under_messages_is_proven_as_such() {
 }
 
 #[test]
+fn refusals_under_messages_are_of_competitors_alone() {
+    let sandbox = Sandbox::new();
+    let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
+    let files = ["--competing", &competing, "--benefit", &benefit];
+    let select = ["select", "--policy", "friends", "--refusals", "--out", "plan.json"];
+    insta::assert_snapshot!(seen(&sandbox.run(&[&select[..], &files].concat())));
+    let plan = fs::read_to_string(sandbox.path("plan.json")).expect("written");
+    // Used, refused, and, once an edge is taken out by hand, left out.
+    let explained = |from, to| text(&sandbox.explain(from, to, &[]).stdout);
+    let mut all = vec![explained("University", "Lakeside"), explained("General", "St Mary")];
+    let edge = "    {\"from\": \"University\", \"to\": \"Lakeside\"";
+    let (before, rest) = plan.split_once(edge).expect("it is used");
+    let (_, after) = rest.split_once('\n').expect("a line");
+    sandbox.write("plan.json", &format!("{before}{after}"));
+    all.push(explained("University", "Lakeside"));
+    insta::assert_snapshot!(all.concat());
+}
+
+#[test]
 fn a_federation_under_messages_learns_from_all_friends() {
     let sandbox = Sandbox::new();
     sandbox.write("federation.toml", TOWNS);

@@ -1,10 +1,11 @@
 //! A participant's own page: what concerns it, and nothing of whom others compete with.
 //!
 //! Reasons for refusals name who competes, so none is repeated here: that the rule does not allow
-//! an edge is all that is said, but where the participant has named the other itself.
+//! an edge is all that is said, but where the participant has named the other itself. Under the rule
+//! `messages` only competitors are refused, so those that it has not named are not listed at all.
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::Curve;
+use fedcompetitors_record::{Curve, Refused, Rule};
 use maud::{Markup, html};
 
 use super::{
@@ -39,10 +40,15 @@ pub fn own_part(page: &Page, participant: usize) -> Markup {
         .filter(|(who, _)| *who == participant)
         .map(|(_, whom)| page.name(*whom))
         .collect();
+    let rule = summary.own().map_or(Rule::Paths, |own| own.rule);
+    let has_named = |whom: usize| record.reports.contains(&(participant, whom));
+    let is_shown = |one: &&Refused| {
+        one.helped == participant && (rule == Rule::Paths || has_named(one.helper))
+    };
     let refused: Vec<(usize, f64)> = page
         .refused()
         .iter()
-        .filter(|refused| refused.helped == participant)
+        .filter(is_shown)
         .map(|refused| {
             let benefit = record
                 .benefit
@@ -99,18 +105,38 @@ pub fn own_part(page: &Page, participant: usize) -> Markup {
             }
             section id="refusals" aria-labelledby="refusals-title" {
                 h2 id="refusals-title" { "What was refused" }
-                @if refused.is_empty() { p { "Nobody who would have helped you was refused." } } @else {
-                    p.note { "They would have helped you, by the benefit in brackets. The rule does not allow it: data would have reached a competitor, directly or through others. This page does not show who competes with whom." }
+                @if refused.is_empty() { p { (nobody_refused(rule)) } } @else {
+                    p.note { "They would have helped you, by the benefit in brackets. " (why_refused(rule)) }
                     ul {
                         @for (helper, benefit) in &refused {
                             li {
                                 (name(page.name(*helper))) " (" (worth(record, (*helper, participant), *benefit)) "): "
-                                @if record.reports.contains(&(participant, *helper)) { "you compete, as you have declared." } @else { "the rule does not allow it." }
+                                @if has_named(*helper) { "you compete, as you have declared." } @else { "the rule does not allow it." }
                             }
                         }
                     }
                 }
             }
         }
+    }
+}
+
+/// Why somebody who would have helped was refused.
+fn why_refused(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Paths => {
+            "The rule does not allow it: data would have reached a competitor, directly or through others. This page does not show who competes with whom."
+        }
+        Rule::Messages => {
+            "The rule `messages` does not allow it: nobody receives a message with a competitor's data. This page lists only competitors that you have declared."
+        }
+    }
+}
+
+/// What is said where the page lists no refusal.
+fn nobody_refused(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Paths => "Nobody who would have helped you was refused.",
+        Rule::Messages => "No competitor that you have declared would have helped you.",
     }
 }

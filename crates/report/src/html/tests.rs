@@ -210,6 +210,23 @@ fn methods_that_keep_paths_are_compared_under_messages() {
 }
 
 #[test]
+fn a_participants_page_under_messages_lists_only_competitors_that_it_has_named() {
+    let mut run = under_messages();
+    let refused = |helper, helped| Refused { helper, helped, reason: String::new() };
+    run.record.summary.methods[0].refused = vec![refused(1, 0), refused(0, 1)];
+    let refusals = |run: &Page, who| {
+        let page = own_part(run, who).into_string();
+        let (_, section) = page.split_once("<section id=\"refusals\"").expect("a section");
+        read(&format!("<style></style><section{section}"))
+    };
+    // A has named B; B has named nobody.
+    insta::assert_snapshot!(refusals(&run, 0));
+    insta::assert_snapshot!(refusals(&run, 1));
+    run.record.summary.methods[0].rule = Rule::Paths;
+    insta::assert_snapshot!(refusals(&run, 1));
+}
+
+#[test]
 fn the_same_run_gives_the_same_bytes() {
     let run = small(&["A", "B", "C", "D"]);
     assert_eq!(page(&run), page(&run.clone()));
