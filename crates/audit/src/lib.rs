@@ -2,8 +2,8 @@
 //!
 //! This shares nothing with the guard. It reads the plain types of a record, counts with plain
 //! sets of its own, and believes no statement of provenance: a participant carries everything
-//! that was ever delivered to it, and whatever it sends carries all of that. Who competes comes
-//! from the record only where no federation file is given.
+//! that was ever delivered to it, and whatever it sends carries all of that. Who competes, and the
+//! rule, come from the record only where no federation file is given.
 
 #![forbid(unsafe_code)]
 
@@ -26,11 +26,13 @@ type Sent = (usize, Content, BTreeSet<usize>, BTreeSet<usize>);
 pub struct Auditor<'a> {
     origin: &'a Origin,
     rivals: Rivals,
+    /// The rule of the federation file.
+    rule: Option<Rule>,
     audit: Audit,
 }
 
 impl<'a> Auditor<'a> {
-    /// Begins the audit of a run. Who competes is taken from `declared`, if it is given.
+    /// Begins the audit of a run. Who competes, and the rule, are taken from `declared`, if it is given.
     pub fn new(origin: &'a Origin, declared: Option<&Declared>) -> Self {
         let mut findings = Vec::new();
         for stop in &origin.stops {
@@ -40,6 +42,7 @@ impl<'a> Auditor<'a> {
         let rivals = Rivals::new(origin, declared, &mut findings);
         let audit = Audit {
             status: origin.status,
+            rule: Rule::Paths,
             trainings: 0,
             estimates: 0,
             transfers: 0,
@@ -48,7 +51,8 @@ impl<'a> Auditor<'a> {
             uncovered: Vec::new(),
             references: Vec::new(),
         };
-        Self { origin, rivals, audit }
+        let rule = declared.and_then(|declared| declared.rule);
+        Self { origin, rivals, rule, audit }
     }
 
     /// Replays an estimate. Its models are discarded, so nothing of it is carried into trainings
@@ -74,7 +78,21 @@ impl<'a> Auditor<'a> {
                 self.audit.references.push(training.method.clone());
             }
         } else {
-            replay.rule = training.rule;
+            replay.rule = match (self.rule, training.rule) {
+                // A plan that keeps `paths` keeps `messages` too.
+                (Some(Rule::Paths), _) | (_, Rule::Paths) => Rule::Paths,
+                (_, Rule::Messages) => Rule::Messages,
+            };
+            if replay.rule != training.rule {
+                let flaw = Flaw::OtherRule(training.method.clone());
+                let finding = Finding::Flaw { training: String::new(), flaw };
+                if !self.audit.findings.contains(&finding) {
+                    self.audit.findings.push(finding);
+                }
+            }
+            if replay.rule == Rule::Messages {
+                self.audit.rule = Rule::Messages;
+            }
             replay.plans(&training.usage, &training.plans);
             replay.ledger(&training.ledger);
             training.models.iter().for_each(|model| replay.model(model));

@@ -401,7 +401,7 @@ pub fn audit(
     folder: PathBuf,
     competing: Option<PyRef<'_, CompetingGraph>>,
 ) -> Result<(String, usize, usize, Vec<String>), Failure> {
-    let competing = competing.as_ref().map(|one| &one.graph);
+    let competing = competing.as_ref().map(|one| (&one.graph, None));
     let found = py.detach(|| runs::audit(&folder, competing))?;
     let findings = found.findings.iter().map(finding_text);
     Ok((found.status.to_string(), found.transfers, found.models, findings.collect()))

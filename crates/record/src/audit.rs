@@ -1,12 +1,14 @@
 //! The result of an audit.
 
-use crate::{Content, Flow, Status};
+use crate::{Content, Flow, Rule, Status};
 
 /// The result of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// The status of the run, by its own record.
     pub status: Status,
+    /// The rule that every replayed training was checked by: `paths`, or `messages` if any kept only that.
+    pub rule: Rule,
     /// The number of trainings that were replayed.
     pub trainings: usize,
     /// The number of estimates that were replayed.
@@ -82,6 +84,8 @@ pub enum Flaw {
         /// Whether it is the federation file that says so.
         by_file: bool,
     },
+    /// This method kept only the rule `messages`, and the federation file says `paths`.
+    OtherRule(String),
     /// A training is not complete, but the run has another status than running.
     Incomplete(Status),
     /// The record was changed after the run or training ended.

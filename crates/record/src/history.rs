@@ -141,9 +141,11 @@ pub struct FoundModel {
     pub provenance: BTreeSet<String>,
 }
 
-/// Who competes, by a federation file.
+/// What a federation file says: who competes, and by which rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
+    /// The rule; none if only the competitions are known.
+    pub rule: Option<Rule>,
     /// The participants.
     pub names: Vec<String>,
     /// Who declared whom, by their places among the names.

@@ -1,13 +1,25 @@
 //! The result of an audit in sentences.
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Audit, EntryFlaw, Finding, Flaw, ModelFlaw, Status, Uncovered};
+use fedcompetitors_record::{Audit, EntryFlaw, Finding, Flaw, ModelFlaw, Rule, Status, Uncovered};
 
 use crate::{plural, status::flow_text};
 
-/// The sentence of an audit that has found nothing.
-pub(crate) const NOTHING_FOUND: &str =
-    "No participant's data reached a competitor; the record is consistent.";
+/// What an audit that has found nothing confirms, without the full stop.
+fn confirmed(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Paths => "no participant's data reached a competitor",
+        Rule::Messages => {
+            "no participant received a message that carries a competitor's data. A participant may have helped a friend of its competitor"
+        }
+    }
+}
+
+/// The sentences of an audit that has found nothing.
+pub(crate) fn nothing_found(audit: &Audit) -> String {
+    let (rule, confirmed) = (audit.rule, confirmed(audit.rule));
+    format!("The rule `{rule}` was kept: {confirmed}. The record is consistent.")
+}
 
 /// The result of an audit, line by line.
 pub fn audit_text(audit: &Audit) -> String {
@@ -21,7 +33,7 @@ pub fn audit_text(audit: &Audit) -> String {
     });
     lines.extend(audit.findings.iter().map(finding_text));
     if audit.findings.is_empty() {
-        lines.push(NOTHING_FOUND.into());
+        lines.push(nothing_found(audit));
     }
     lines.extend(not_covered(audit));
     lines.join("\n") + "\n"
@@ -76,6 +88,9 @@ pub fn flaw_text(flaw: &Flaw) -> String {
             let whose = if *by_file { "federation file" } else { "record" };
             format!("\"{a}\" and \"{b}\" compete only according to the {whose}")
         }
+        Flaw::OtherRule(method) => format!(
+            "{method} was made to keep the rule `messages`, but the federation file says `paths`: plans are checked by `paths`"
+        ),
         Flaw::Incomplete(status) => {
             format!("it is not complete, but the run is recorded as {status}")
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Method, Role, Summary};
+use fedcompetitors_record::{Method, Role, Rule, Summary};
 
 use crate::{
     figures::{
@@ -61,7 +61,11 @@ pub fn run_text(summary: &Summary) -> String {
 /// The results as a page of Markdown.
 pub fn run_markdown(summary: &Summary) -> String {
     let (name, metric) = (shown(&summary.name), &summary.metric.name);
-    let mut text = format!("# {name}\n\n{}\n\n{}\n\n", title(summary), legend(summary));
+    let mut text = format!("# {name}\n\n{}\n\n", title(summary));
+    if let Some(Method { rule, .. }) = summary.own() {
+        let _ = writeln!(text, "The rule `{rule}`: {}\n", rule.help());
+    }
+    let _ = writeln!(text, "{}\n", legend(summary));
     let rows: Vec<Vec<String>> = (0..summary.participants.len())
         .map(|at| row(summary, at, learned_from(summary, at, usize::MAX).join(", ")))
         .collect();
@@ -114,8 +118,13 @@ pub fn run_markdown(summary: &Summary) -> String {
 
 fn title(summary: &Summary) -> String {
     let pairs: usize = summary.participants.iter().map(|one| one.competitors.len()).sum();
+    // `paths` is the rule unless another is named.
+    let rule = match summary.own().map(|own| own.rule) {
+        Some(rule @ Rule::Messages) => format!(", rule {rule}"),
+        _ => String::new(),
+    };
     format!(
-        "{}: {}, {}; {}.",
+        "{}: {}, {}{rule}; {}.",
         shown(&summary.name),
         plural(summary.participants.len(), "participant", "participants"),
         plural(pairs / 2, "competing pair", "competing pairs"),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fedcompetitors_audit::Auditor;
 use fedcompetitors_federate::exchange::{self, hex};
-use fedcompetitors_graphs::CompetingGraph;
+use fedcompetitors_graphs::{CompetingGraph, Rule};
 use fedcompetitors_record::{
     Audit, Competition, Declared, EstimateHistory, Flow, FoundModel, Ledger, Line, ModelHistory,
     Origin, PlanHistory, TrainingHistory,
@@ -17,16 +17,20 @@ use super::{
     summary,
 };
 
-/// Audits everything that a run directory holds. Who competes is taken from the federation file,
-/// if its graph is given.
+/// Audits everything that a run directory holds. Who competes, and the rule, are taken from the
+/// federation file, as far as they are given.
 ///
 /// # Errors
 /// If the run directory cannot be read.
-pub fn audit(folder: &Path, federation: Option<&CompetingGraph>) -> Result<Audit, RunError> {
+pub fn audit(
+    folder: &Path,
+    federation: Option<(&CompetingGraph, Option<Rule>)>,
+) -> Result<Audit, RunError> {
     let store = Store::read(folder)?;
     store.check_pages()?;
     let origin = origin(&store)?;
-    let declared = federation.map(|competing| Declared {
+    let declared = federation.map(|(competing, rule)| Declared {
+        rule,
         names: competing.participants().names().map(str::to_owned).collect(),
         reports: competing.all_reports().collect(),
     });

@@ -93,7 +93,7 @@ pub struct AuditArguments {
     /// The run directory.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Take the competitors from this federation file, not from the record of the run.
+    /// Take the competitors and the rule from this federation file, not from the record of the run.
     #[arg(long, value_name = "FILE")]
     pub federation: Option<PathBuf>,
 }

@@ -34,11 +34,12 @@ pub fn export(arguments: &ExportArguments) -> Result<Outcome, Failure> {
 
 pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
     let federation = arguments.federation.as_deref().map(read_federation).transpose()?;
-    let competing = federation.as_ref().map(|federation| &federation.competing);
-    let found = runs::audit(&arguments.folder, competing)?;
+    let stated = federation.as_ref().map(|file| (&file.competing, Some(*file.settings.rule)));
+    let found = runs::audit(&arguments.folder, stated)?;
     let mut text = audit_text(&found);
     if let Some(path) = &arguments.federation {
-        text = format!("{text}Competitors were taken from {}.\n", shown_path(path));
+        text =
+            format!("{text}The competitors and the rule were taken from {}.\n", shown_path(path));
     }
     print(|output| output.write_all(text.as_bytes()))?;
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })

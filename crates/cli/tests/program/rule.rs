@@ -123,6 +123,24 @@ fn a_federation_under_messages_learns_from_all_friends() {
     let proof = sandbox.run(&[&verify[..], &plan].concat());
     assert_eq!(proof.status.code(), Some(0), "{}", text(&proof.stdout));
     assert!(text(&proof.stdout).contains("the rule `messages`"), "{}", text(&proof.stdout));
+    // What the audit confirms is the rule that was kept.
+    let kept = text(&audit.stdout);
+    assert!(kept.contains("The rule `messages` was kept: no participant received"), "{kept}");
+    let page = fs::read_to_string(sandbox.path("federation-run/report.html")).expect("written");
+    assert!(page.contains("No participant received a message that carries"), "{page}");
+    assert!(!page.contains("No participant's data reached a competitor."), "{page}");
+    let report = fs::read_to_string(sandbox.path("federation-run/report.md")).expect("written");
+    assert!(report.contains("2 competing pairs, rule messages; complete."), "{report}");
+    assert!(report.contains("The rule `messages`: Nobody receives a message"), "{report}");
+    assert!(report.contains("Best method that keeps the rule messages: "), "{report}");
+    // The rule of a federation file counts, not that of the record.
+    sandbox.write("paths.toml", &TOWNS.replacen("\nrule = \"messages\"", "", 1));
+    let other = sandbox.run(&["audit", "federation-run", "--federation", "paths.toml"]);
+    assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));
+    let told = text(&other.stdout);
+    let sentence = "flaw in the run: friends+evidence was made to keep the rule `messages`, but the federation file says `paths`";
+    assert_eq!(told.matches(sentence).count(), 1, "{told}");
+    assert!(told.contains("connects") && !told.contains("was kept"), "{told}");
     // The record of a run that was made by hand under the other rule is not clean.
     let database = rusqlite::Connection::open(sandbox.path("federation-run/run.sqlite"));
     database

@@ -99,7 +99,7 @@ fn a_run_ends_with_everybodys_own_model_and_a_record_that_can_be_audited() {
     assert!(report.contains("may not learn from"), "{report}");
     let audit = sandbox.run(&["audit", "demo"]);
     assert_eq!(audit.status.code(), Some(0));
-    assert!(text(&audit.stdout).contains("No participant's data reached a competitor"));
+    assert!(text(&audit.stdout).contains("The rule `paths` was kept"));
     let status = text(&sandbox.run(&["status", "demo"]).stdout);
     assert!(status.starts_with("eight hospitals in three cities: complete; 26 trainings done"));
     let metrics = text(&sandbox.run(&["metrics", "demo", "--format", "csv"]).stdout);

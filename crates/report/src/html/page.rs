@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Figure, Status};
+use fedcompetitors_record::{Figure, Rule, Status};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -118,7 +118,10 @@ pub fn header(page: &Page) -> Markup {
                     span { (plural(summary.participants.len(), "participant", "participants")) }
                     span { (plural(page.record.competing.len(), "competing pair", "competing pairs")) }
                 }
-                @if !page.own_method().is_empty() { span { (said(page.own_method())) } }
+                @if let Some(own) = summary.own() {
+                    span { (said(&own.name)) }
+                    span { "rule " (own.rule) }
+                }
                 @if let Some(evaluation) = evaluation(summary) { span { (evaluation) } }
             }
             (verdict(page))
@@ -187,8 +190,8 @@ fn verdict(page: &Page) -> Markup {
             }
         } @else if let Some(audit) = page.audit().filter(|_| page.is_sound()) {
             div.verdict.good {
-                p.headline { "No participant's data reached a competitor." }
-                p { (said(&looked_at(audit))) " The record is consistent." }
+                p.headline { (headline(audit.rule)) }
+                p { "The rule " (audit.rule) " was kept. " (said(&looked_at(audit))) " The record is consistent." }
             }
         }
         @match Standing::of(page) {
@@ -198,6 +201,14 @@ fn verdict(page: &Page) -> Markup {
             Standing::Interrupted => p.note { "The run was stopped before its end; resume it with " code { "fedcompetitors run … --resume" } "." },
             _ => {}
         }
+    }
+}
+
+/// What an audit that has found nothing says first.
+fn headline(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Paths => "No participant's data reached a competitor.",
+        Rule::Messages => "No participant received a message that carries a competitor's data.",
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     Audited, Page,
     text::{lines, said},
 };
-use crate::audit::{NOTHING_FOUND, looked_at, not_covered};
+use crate::audit::{looked_at, not_covered, nothing_found};
 
 /// A certificate that is longer is not put on the page.
 const LONGEST: usize = 100_000;
@@ -36,7 +36,7 @@ pub fn section(page: &Page) -> Markup {
         div.checks {
             div {
                 h3 { "What happened" }
-                p { "Replays every transfer, with the competitors of the federation file, not of the record:" }
+                p { "Replays every transfer, with the competitors and the rule of the federation file, not of the record:" }
                 pre tabindex="0" { code { "fedcompetitors audit " (said(folder)) " --federation FILE" } }
                 (finding(page))
             }
@@ -74,7 +74,7 @@ fn finding(page: &Page) -> Markup {
             Audited::Failed => p { "The run could not be audited when this page was made." },
             Audited::Done(audit) => {
                 p { "When this page was made: " (said(&looked_at(audit))) }
-                @if audit.findings.is_empty() { p { (NOTHING_FOUND) } }
+                @if audit.findings.is_empty() { p { (nothing_found(audit)) } }
                 @let not_covered: Vec<String> = not_covered(audit).collect();
                 @if !not_covered.is_empty() {
                     ul { @for line in &not_covered { li { (said(line)) } } }

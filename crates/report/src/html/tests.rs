@@ -20,6 +20,7 @@ fn small(names: &[&str]) -> Page {
         record: record(names),
         audit: Audited::Done(Audit {
             status: Status::Complete,
+            rule: Rule::Paths,
             trainings: 4,
             estimates: 2,
             transfers: 4,

@@ -123,7 +123,7 @@ fn a_run_from_plan_to_models_passes_the_audit() {
     assert_eq!(coordinator.carries(2).collect::<Vec<_>>(), [2]);
     assert!(finish(&mut coordinator), "somebody was missing");
     drop(coordinator);
-    let found = audit(folder.path(), Some(&competing(&[(0, 2)]))).expect("it can be read");
+    let found = audit(folder.path(), Some((&competing(&[(0, 2)]), None))).expect("it can be read");
     assert_eq!(found.findings, []);
     assert_eq!((found.trainings, found.models, found.transfers), (1, 4, 11));
     assert_eq!(found.status, Status::WithIncidents);

@@ -168,7 +168,8 @@ fn the_federation_file_has_the_last_word() {
     let case = Case::new(FEDERATION);
     let found = |text: &str| {
         let file = parse_federation(Path::new("audited.toml"), text).expect("a federation");
-        flaws(audit(&case.path(), Some(&file.competing)).expect("it can be read"))
+        let stated = (&file.competing, Some(*file.settings.rule));
+        flaws(audit(&case.path(), Some(stated)).expect("it can be read"))
     };
     assert_eq!(found(FEDERATION), Vec::<String>::new());
     // By other competitions what was done would have been a breach.
