@@ -58,11 +58,15 @@ def unite(
     competing: CompetingGraph, benefit: BenefitGraph
 ) -> tuple[CompetingGraph, BenefitGraph, list[str]]: ...
 def select(
-    competing: CompetingGraph, benefit: BenefitGraph, choice: Choice, refusals: bool
+    competing: CompetingGraph,
+    benefit: BenefitGraph,
+    choice: Choice,
+    rule: str | None,
+    refusals: bool,
 ) -> tuple[str, str]: ...
 def check_plan(plan: str) -> None: ...
 def verify(
-    competing: CompetingGraph, plan: str, against: str | None = None
+    competing: CompetingGraph, plan: str, against: str | None = None, rule: str | None = None
 ) -> tuple[str, str, list[str]]: ...
 def explain(
     competing: CompetingGraph, benefit: BenefitGraph, plan: str, helper: str, helped: str

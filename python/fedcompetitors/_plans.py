@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _POLICY = default("policy")
+_RULE = default("rule")
 _OBJECTIVE = default("objective")
 
 
@@ -78,6 +79,11 @@ class Plan:
     def policy(self) -> str:
         """The policy that made it."""
         return str(self._document["policy"])
+
+    @property
+    def rule(self) -> str:
+        """The rule that it keeps: ``paths`` or ``messages``."""
+        return str(self._document.get("rule", _RULE))
 
     @property
     def participants(self) -> tuple[str, ...]:
@@ -296,8 +302,9 @@ def _choice(
 def select(
     competing: CompetingGraph,
     benefit: BenefitGraph,
-    policy: str = _POLICY,
+    policy: str | None = None,
     *,
+    rule: str | None = None,
     objective: str = _OBJECTIVE,
     samples: Mapping[str, float] | None = None,
     time_limit: float | None = 10.0,
@@ -305,7 +312,7 @@ def select(
     seed: int = 1,
     refusals: bool = True,
 ) -> Plan:
-    """Decide who may learn from whom, so that nobody ever helps a competitor.
+    """Decide who may learn from whom, so that the rule about competitors is kept.
 
     Parameters
     ----------
@@ -313,8 +320,12 @@ def select(
         Who competes with whom.
     benefit : BenefitGraph
         Who would help whom.
-    policy : str, default "optimal"
-        A policy of ``fc.entries("policy")``.
+    policy : str, optional
+        A policy of ``fc.entries("policy")``. Default: ``optimal``; ``friends`` with
+        ``rule="messages"``.
+    rule : str, optional
+        The rule that the plan must keep, of ``fc.entries("rule")``. Default: the rule of the policy.
+        A policy that keeps ``paths`` also keeps ``messages``, and its plan names ``paths``.
     objective : str, default "welfare"
         The objective of ``optimal``, of ``fc.entries("objective")``.
     samples : mapping of str to float, optional
@@ -346,15 +357,21 @@ def select(
     Other Python threads run meanwhile. If a graph was made without a list of participants,
     those of both graphs take part, with a warning for names that may be misspelt.
     """
+    if policy is None:
+        policy = "friends" if rule == "messages" else _POLICY
     choice = _choice(policy, objective, time_limit, gap, seed, samples)
-    text, proof = _native.select(*united(competing, benefit), choice, refusals)
+    text, proof = _native.select(*united(competing, benefit), choice, rule, refusals)
     return Plan(text, Certificate(proof))
 
 
 def verify(
-    competing: CompetingGraph, plan: Plan, certificate: Certificate | str | None = None
+    competing: CompetingGraph,
+    plan: Plan,
+    certificate: Certificate | str | None = None,
+    *,
+    rule: str | None = None,
 ) -> Certificate:
-    """Prove that a plan keeps the rule, what models carry from before included.
+    """Prove that a plan keeps the rule that it names, what models carry from before included.
 
     Parameters
     ----------
@@ -364,6 +381,8 @@ def verify(
         The plan, whoever made it.
     certificate : Certificate or str, optional
         A certificate to check, or the text of its file. Default: make a new one.
+    rule : str, optional
+        Refuse a plan that does not promise this rule. A plan under ``paths`` keeps ``messages`` too.
 
     Returns
     -------
@@ -374,11 +393,13 @@ def verify(
     ------
     RuleBroken
         If the plan breaks the rule, with a shortest leaking path.
+    NotASetting
+        If the plan names a weaker rule than `rule`.
     CertificateRefused
         If the given certificate does not hold for this plan.
     """
     claim = certificate.to_json() if isinstance(certificate, Certificate) else certificate
-    proof, words, mistakes = _native.verify(competing._native, plan.to_json(), claim)
+    proof, words, mistakes = _native.verify(competing._native, plan.to_json(), claim, rule)
     warn(mistakes, stacklevel=3)
     return Certificate(proof, words)
 

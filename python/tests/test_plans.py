@@ -53,6 +53,29 @@ def test_every_policy_keeps_the_rule(hospitals: Graphs, policy: str) -> None:
     assert "The plan keeps the rule" in str(fc.verify(hospitals[0], plan))
 
 
+def test_a_plan_names_the_rule_that_it_keeps(three: Graphs) -> None:
+    competing, benefit = three
+    plan = fc.select(competing, benefit, rule="messages")
+    assert (plan.policy, plan.rule) == ("friends", "messages")
+    assert ("University", "General") in {(edge.helper, edge.helped) for edge in plan.edges}
+    assert "The plan keeps the rule `messages`" in str(fc.verify(competing, plan, rule="messages"))
+    told = fc.explain(competing, benefit, plan, "University", "General")
+    assert "The rule `messages` requires no more" in str(told)
+    with pytest.raises(NotASetting, match='under the rule "messages", not "paths"'):
+        fc.verify(competing, plan, rule="paths")
+    # A plan under `paths` keeps the other rule too, and names the one that it was made under.
+    for rule in ("paths", "messages"):
+        stronger = fc.select(competing, benefit, "optimal", rule=rule)
+        assert stronger.rule == "paths"
+        fc.verify(competing, stronger, rule=rule)
+    with pytest.raises(NotASetting, match='the policy "friends" does not keep the rule "paths"'):
+        fc.select(competing, benefit, "friends", rule="paths")
+    with pytest.raises(NotASetting, match='"message"'):
+        fc.select(competing, benefit, rule="message")
+    old = fc.Plan.from_json(fc.select(competing, benefit).to_json().replace('"rule": "paths",', ""))
+    assert old.rule == "paths"
+
+
 @pytest.mark.parametrize("objective", ["max-min", "proportional"])
 def test_other_objectives(hospitals: Graphs, objective: str) -> None:
     plan = fc.select(*hospitals, objective=objective)  # type: ignore[arg-type]

@@ -78,12 +78,10 @@ impl<'a> Auditor<'a> {
                 self.audit.references.push(training.method.clone());
             }
         } else {
-            replay.rule = match (self.rule, training.rule) {
-                // A plan that keeps `paths` keeps `messages` too.
-                (Some(Rule::Paths), _) | (_, Rule::Paths) => Rule::Paths,
-                (_, Rule::Messages) => Rule::Messages,
-            };
-            if replay.rule != training.rule {
+            // A file with the weaker rule asks no less of a plan that was made under the other.
+            let stricter = self.rule.filter(|rule| !training.rule.implies(*rule));
+            replay.rule = stricter.unwrap_or(training.rule);
+            if stricter.is_some() {
                 let flaw = Flaw::OtherRule(training.method.clone());
                 let finding = Finding::Flaw { training: String::new(), flaw };
                 if !self.audit.findings.contains(&finding) {

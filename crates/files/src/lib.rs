@@ -48,7 +48,9 @@ pub use data::{
 };
 pub use eicu::{Cohort, Eicu, EicuProblem, Hospitals, PAPER_HOSPITALS, read_eicu};
 pub use error::{FileError, NpyProblem, Problem};
-pub use federation::{FederationFile, FederationProblem, parse_federation, read_federation};
+pub use federation::{
+    FederationFile, FederationProblem, parse_federation, read_federation, read_federation_under,
+};
 pub use graphs::{
     Graphs, MOST_PARTICIPANTS, lookalikes, parse_graphs, parse_participants, parse_samples,
     read_benefit, read_competing, read_graphs, read_participants, read_samples,

@@ -44,7 +44,7 @@ pub fn change(
         return Err(Failure::new(
             "NotASetting",
             "under the rule `messages` nothing has to be remembered between plans",
-            "make a new plan with `select(…, policy=\"friends\")`",
+            "make a new plan with `select(…, rule=\"messages\")`",
         )
         .into());
     }

@@ -175,16 +175,33 @@ fn text(bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(unwritable)
 }
 
-/// Decides who may learn from whom: the plan and its certificate.
+/// The rule of a name.
+fn rule_of(name: &str) -> Result<Rule, Failure> {
+    let rule = Registered::<Rule>::named(name).map_err(|error| unknown("NotASetting", &error))?;
+    Ok(*rule)
+}
+
+/// Decides who may learn from whom: the plan and its certificate. A rule that is given refuses policies
+/// that do not keep it.
 #[pyfunction]
 pub fn select(
     py: Python<'_>,
     competing: PyRef<'_, CompetingGraph>,
     benefit: PyRef<'_, BenefitGraph>,
     choice: Choice,
+    rule: Option<&str>,
     refusals: bool,
 ) -> PyResult<(String, String)> {
     let choice = choice.check()?;
+    let rule = rule.map(rule_of).transpose()?;
+    if let Some(rule) = rule.filter(|rule| !choice.rule().implies(*rule)) {
+        return Err(Failure::new(
+            "NotASetting",
+            format!("the policy \"{}\" does not keep the rule \"{rule}\"", choice.policy),
+            format!("use rule=\"{}\", or choose another policy", choice.rule()),
+        )
+        .into());
+    }
     let (competing, benefit) = (&competing.graph, &benefit.graph);
     let samples = choice.samples(benefit.participants())?;
     let written = interruptible(py, |stop| {
@@ -220,17 +237,27 @@ fn rule_broken(py: Python<'_>, competing: &graphs::CompetingGraph, leak: &Leak) 
     exception(py, "RuleBroken", (message.trim_end(), hint, path, leak.pairs))
 }
 
-/// Proves that a plan keeps the rule: the certificate, what it proves in words, and what looks
+/// Proves that a plan keeps the rule that it names: the certificate, what it proves in words, and what looks
 /// like a mistake.
 #[pyfunction]
-#[pyo3(signature = (competing, plan, against=None))]
+#[pyo3(signature = (competing, plan, against=None, rule=None))]
 pub fn verify(
     py: Python<'_>,
     competing: PyRef<'_, CompetingGraph>,
     plan: &str,
     against: Option<&str>,
+    rule: Option<&str>,
 ) -> PyResult<(String, String, Vec<String>)> {
     let plan = parse(plan)?;
+    let rule = rule.map(rule_of).transpose()?;
+    if let Some(rule) = rule.filter(|rule| !plan.rule.implies(*rule)) {
+        return Err(Failure::new(
+            "NotASetting",
+            format!("the plan is one under the rule \"{}\", not \"{rule}\"", plan.rule),
+            "omit `rule` to check the rule that the plan names",
+        )
+        .into());
+    }
     let mut competing = competing.over(plan.participants()).map_err(Failure::from)?;
     let mut warnings = Vec::new();
     if let Some(past) = &plan.past {

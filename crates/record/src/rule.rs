@@ -15,6 +15,12 @@ named! {
 }
 
 impl Rule {
+    /// Whether a plan that keeps this rule keeps another one. Along a plan under `paths` nobody's data
+    /// reaches a competitor, so that no message carries it.
+    pub fn implies(self, other: Self) -> bool {
+        self == Self::Paths || other == Self::Messages
+    }
+
     /// What the rule promises, in a sentence.
     pub fn help(self) -> &'static str {
         match self {

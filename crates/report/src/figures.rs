@@ -183,16 +183,15 @@ pub fn further(summary: &Summary) -> Vec<Vec<String>> {
     others.map(row).collect()
 }
 
-/// Whether a method keeps a rule. A plan under `paths` keeps `messages` too: nobody's data reaches a
-/// competitor along it.
+/// Whether a method keeps a rule.
 fn keeps(method: &Method, rule: Rule) -> bool {
-    method.role != Role::Reference && (rule == Rule::Messages || method.rule == Rule::Paths)
+    method.role != Role::Reference && method.rule.implies(rule)
 }
 
 /// Whether a method is shown for comparison because it keeps `messages` only, in a run under `paths`.
 pub fn is_of_other_rule(summary: &Summary, method: &Method) -> bool {
-    let is_under_paths = summary.own().is_some_and(|own| own.rule == Rule::Paths);
-    method.role == Role::Reference && is_under_paths && method.rule == Rule::Messages
+    let is_weaker = |own: &Method| !method.rule.implies(own.rule);
+    method.role == Role::Reference && summary.own().is_some_and(is_weaker)
 }
 
 /// A sentence that names the method with the best mean of those that keep the run's rule.

@@ -16,8 +16,8 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use fedcompetitors_files::MOST_PARTICIPANTS;
-use fedcompetitors_graphs::{Choice, Registry, Rule};
-use fedcompetitors_select::{Effort, Greedy, ObjectiveKind, Optimal, Policy};
+use fedcompetitors_graphs::{Choice, Entry, Registry, Rule};
+use fedcompetitors_select::{Effort, Friends, Greedy, ObjectiveKind, Optimal, Policy};
 
 pub use data::*;
 pub use reproduce::*;
@@ -123,6 +123,10 @@ pub struct SelectArguments {
     /// appearance in the benefit file, then in the competing file.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
+    /// The rule that the plan must keep. Default: the rule of the policy. With `messages` the default
+    /// policy is `friends`. A policy that keeps `paths` also keeps `messages`, and its plan names `paths`.
+    #[arg(long, value_parser = entry::<Rule>())]
+    pub rule: Option<Choice<Rule>>,
     #[command(flatten)]
     pub policy: PolicyArguments,
     /// Write the plan to this file, as JSON.
@@ -173,7 +177,7 @@ fn entry<T: Registry + ?Sized + Send>() -> impl TypedValueParser<Value = Choice<
 #[derive(Debug, Args)]
 pub struct PolicyArguments {
     /// The policy that makes the plan.
-    #[arg(long, value_parser = entry::<dyn Policy>(), default_value_t = Choice(&Greedy))]
+    #[arg(long, value_parser = entry::<dyn Policy>(), default_value_if("rule", "messages", Friends.name()), default_value_t = Choice(&Greedy))]
     pub policy: Choice<dyn Policy>,
     #[command(flatten)]
     pub objective: ObjectiveArguments,
@@ -324,7 +328,8 @@ pub struct VerifyArguments {
     /// The plan, a file written by `select --out`.
     #[arg(long, value_name = "FILE")]
     pub plan: PathBuf,
-    /// Refuse a plan under another rule. A plan names its rule; without one it is `paths`.
+    /// Refuse a plan that does not promise this rule. A plan names its rule, `paths` if it names none; one
+    /// under `paths` keeps `messages` too.
     #[arg(long, value_parser = entry::<Rule>())]
     pub rule: Option<Choice<Rule>>,
     /// Write the certificate to this file.

@@ -3,6 +3,9 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
+use fedcompetitors_graphs::{Choice, Rule};
+
+use super::entry;
 
 #[derive(Debug, Args)]
 pub struct DemoArguments {
@@ -35,6 +38,9 @@ pub struct RunArguments {
     /// file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
+    /// The rule that the federation's own plan keeps. Default: `rule` of the federation file.
+    #[arg(long, value_parser = entry::<Rule>())]
+    pub rule: Option<Choice<Rule>>,
     /// Train for N rounds. Default: `rounds` of the federation file.
     #[arg(long, value_name = "N", value_parser = rounds)]
     pub rounds: Option<usize>,
@@ -60,6 +66,9 @@ pub struct InitArguments {
     /// The column to predict. Default: the last column.
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
+    /// The rule to write into the file.
+    #[arg(long, value_parser = entry::<Rule>(), default_value_t = Choice(&Rule::Paths))]
+    pub rule: Choice<Rule>,
     /// List the categories that occur in the files. All participants will read them. Default:
     /// only with --by, where they share the file.
     #[arg(long)]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fedcompetitors_files::read_samples;
-use fedcompetitors_graphs::{Choice, Participants};
+use fedcompetitors_graphs::{Choice, Participants, Rule};
 use fedcompetitors_report::Measure;
 use fedcompetitors_select::{
     Effort, Objective, ObjectiveKind, Plan, Policy, SampleCounts, SamplesMissing, Setting,
@@ -13,6 +13,7 @@ use crate::{
     Failure,
     arguments::{EffortArguments, ObjectiveArguments, PolicyArguments},
     interrupt::while_searching,
+    output::tell,
 };
 
 /// Makes plans by one policy, which share a limit of time.
@@ -116,6 +117,26 @@ impl<'a> Decider<'a> {
             self.policy.plan(setting, self.objective, effort)
         })
     }
+}
+
+/// Refuses a policy whose plans do not keep the rule, and notes one that keeps a stronger one.
+pub fn check_rule(policy: Choice<dyn Policy>, rule: Option<Choice<Rule>>) -> Result<(), Failure> {
+    let Some(rule) = rule else {
+        return Ok(());
+    };
+    if !policy.rule().implies(*rule) {
+        return Err(Failure::Usage {
+            error: format!("the policy `{policy}` does not keep the rule `{rule}`"),
+            hint: format!("use `--rule {}`, or choose another policy", policy.rule()),
+        });
+    }
+    if policy.rule() != *rule {
+        tell(&format!(
+            "the policy `{policy}` keeps the stronger rule `{}`, which the plan names; `friends` makes the best plan under `{rule}`",
+            policy.rule()
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses an objective for a policy that has its own.

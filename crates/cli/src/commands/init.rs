@@ -26,7 +26,7 @@ use columns::{Columns, Use, sort};
 use draft::{Draft, quoted};
 
 pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
-    let InitArguments { data, by, target, out, force, with_categories } = arguments;
+    let InitArguments { data, by, target, rule, out, force, with_categories } = arguments;
     let folder = if by.is_some() { data.parent().unwrap_or(Path::new("")) } else { data };
     let out = out.clone().unwrap_or_else(|| folder.join("federation.toml"));
     if out.exists() && !force {
@@ -53,6 +53,7 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
             (Some(_), Some(file)) => bare_name(&file.to_string_lossy()).to_owned(),
             (None, Some(folder)) => folder.to_string_lossy().into(),
         },
+        rule: **rule,
         columns: &columns,
         header: surveys[0].header,
         with_categories: *with_categories || by.is_some(),

@@ -10,7 +10,7 @@ use fedcompetitors_federate::faults::{Fault, FaultKind, Faults, Garbage};
 use fedcompetitors_files::{
     FederationFile, atomically,
     federation::{FaultName, read_faults},
-    parse_federation, read_benefit, read_federation,
+    parse_federation, read_benefit, read_federation_under,
 };
 use fedcompetitors_graphs::{BenefitGraph, Participants};
 use fedcompetitors_record::Status;
@@ -34,7 +34,7 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 
 pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     let path = &arguments.federation;
-    let mut federation = read_federation(path)?;
+    let mut federation = read_federation_under(path, arguments.rule)?;
     if let Some(repeats) = arguments.repeats {
         federation.settings.evaluation.repeats = repeats;
     }

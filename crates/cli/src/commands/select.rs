@@ -12,7 +12,10 @@ use fedcompetitors_graphs::{bits::ones, refusals_by};
 use fedcompetitors_report::{PlanSummary, path_text, plan_text, refusals_text};
 use fedcompetitors_select::{Plan, Setting};
 
-use super::{decide::Decider, what_if::what_if};
+use super::{
+    decide::{Decider, check_rule},
+    what_if::what_if,
+};
 use crate::{
     Failure, Outcome,
     arguments::{GraphFiles, PlanFormat, SelectArguments},
@@ -26,6 +29,7 @@ pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
     inputs.extend(arguments.policy.objective.samples.as_deref());
     refuse_overwriting(arguments.out.as_deref(), &inputs)?;
     arguments.out.as_deref().map_or(Ok(()), refuse_forgetting)?;
+    check_rule(arguments.policy.policy, arguments.rule)?;
     let graphs = read(&arguments.files, arguments.participants.as_deref())?;
     let samples = arguments.policy.objective.read_samples(graphs.benefit.participants())?;
     if arguments.what_if.is_asked() {

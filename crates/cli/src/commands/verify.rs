@@ -18,7 +18,7 @@ use crate::{
 pub fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     refuse_overwriting(arguments.certificate.as_deref(), &[&arguments.competing, &arguments.plan])?;
     let plan = read_plan(&arguments.plan)?;
-    if let Some(rule) = arguments.rule.filter(|rule| **rule != plan.rule) {
+    if let Some(rule) = arguments.rule.filter(|rule| !plan.rule.implies(**rule)) {
         return Err(Failure::Usage {
             error: format!("the plan is one under the rule `{}`, not `{rule}`", plan.rule),
             hint: "omit `--rule` to check the rule that the plan names".into(),

@@ -94,6 +94,76 @@ fn refusals_under_messages_are_of_competitors_alone() {
 }
 
 #[test]
+fn select_keeps_the_rule_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let (competing, benefit) = (hospitals("competing.csv"), hospitals("benefit.csv"));
+    let select = |more: &[&str]| {
+        let files = ["--competing", &competing, "--benefit", &benefit, "--out", "plan.json"];
+        sandbox.run(&[&["select"], &files[..], more].concat())
+    };
+    let first_line = |output: &Output| {
+        let text = text(&output.stdout);
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    let begins = |output: &Output, policy: &str, rule: &str| {
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let start = format!("Plan by policy {policy} under the rule `{rule}`: ");
+        assert!(first_line(output).starts_with(&start), "{}", first_line(output));
+    };
+    begins(&select(&[]), "greedy", "paths");
+    begins(&select(&["--rule", "paths"]), "greedy", "paths");
+    begins(&select(&["--policy", "friends"]), "friends", "messages");
+    begins(&select(&["--rule", "messages"]), "friends", "messages");
+    // Its plan keeps both rules, and names the one that it was made under.
+    let stronger = select(&["--rule", "messages", "--policy", "optimal"]);
+    begins(&stronger, "optimal", "paths");
+    insta::assert_snapshot!(text(&stronger.stderr));
+    for rule in ["paths", "messages"] {
+        assert_eq!(sandbox.verify("plan.json", &["--rule", rule]).status.code(), Some(0), "{rule}");
+    }
+    insta::assert_snapshot!(seen(&select(&["--rule", "paths", "--policy", "friends"])));
+}
+
+#[test]
+fn run_and_init_take_a_rule() {
+    let sandbox = Sandbox::new();
+    let run = |file: &str, out: &str, more: &[&str]| {
+        sandbox.run(&[&["run", file, "--out", out], more].concat())
+    };
+    let model = |out: &str| fs::read(sandbox.path(&format!("{out}/models/002-b.safetensors")));
+    sandbox.write("messages.toml", TOWNS);
+    sandbox.write("paths.toml", &TOWNS.replacen("\nrule = \"messages\"", "", 1));
+    for (rule, other) in [("messages", "paths"), ("paths", "messages")] {
+        let as_written = run(&format!("{rule}.toml"), &format!("{rule}-1"), &[]);
+        let asked = run(&format!("{other}.toml"), &format!("{rule}-2"), &["--rule", rule]);
+        assert_eq!(as_written.status.code(), Some(0), "{}", text(&as_written.stderr));
+        assert_eq!(text(&asked.stdout), text(&as_written.stdout));
+        let [one, two] = [1, 2].map(|at| model(&format!("{rule}-{at}")).expect("a model"));
+        assert!(one == two, "{rule}");
+    }
+    // A run keeps its rule.
+    let other = run("paths.toml", "paths-1", &["--rule", "messages", "--resume"]);
+    assert_eq!(other.status.code(), Some(3), "{}", text(&other.stderr));
+    // What the file chooses for one rule may not go with the other.
+    let named = TOWNS.replacen("[task]", "[selection]\npolicy = \"friends\"\n\n[task]", 1);
+    sandbox.write("named.toml", &named);
+    insta::assert_snapshot!(seen(&run("named.toml", "named", &["--rule", "paths"])));
+
+    fs::create_dir(sandbox.path("towns")).expect("a folder");
+    for name in ["Chur", "Davos"] {
+        let rows = (0..40).map(|at| format!("{},{}\n", 30 + at % 7, at % 2));
+        sandbox
+            .write(&format!("towns/{name}.csv"), &format!("age,ill\n{}", rows.collect::<String>()));
+    }
+    let init = sandbox.run(&["init", "towns", "--rule", "messages"]);
+    assert_eq!(init.status.code(), Some(0), "{}", text(&init.stderr));
+    let written = fs::read_to_string(sandbox.path("towns/federation.toml")).expect("written");
+    assert!(written.contains("\nrule = \"messages\"\n"), "{written}");
+    let check = sandbox.run(&["check", "towns/federation.toml"]);
+    assert_eq!(check.status.code(), Some(0), "{}", text(&check.stderr));
+}
+
+#[test]
 fn a_federation_under_messages_learns_from_all_friends() {
     let sandbox = Sandbox::new();
     sandbox.write("federation.toml", TOWNS);

@@ -26,8 +26,12 @@ pub fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError
     toml::from_str(text).map_err(|error| toml_error(path, text, &error))
 }
 
-/// Reads settings, with the tables of estimators and trainers.
-pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
+/// Reads settings, with the tables of estimators and trainers. A rule that is given replaces the file's.
+pub fn read_settings(
+    path: &Path,
+    text: &str,
+    rule: Option<Choice<Rule>>,
+) -> Result<Settings, FileError> {
     let wrong = |error: toml::de::Error| toml_error(path, text, &error);
     let mut file = DeTable::parse(text).map_err(wrong)?;
     moved(path, text, file.get_ref())?;
@@ -42,6 +46,7 @@ pub fn read_settings(path: &Path, text: &str) -> Result<Settings, FileError> {
     ];
     let names_policy = has_key(file.get_ref(), "selection", "policy");
     let mut settings = Settings::deserialize(toml::Deserializer::from(file)).map_err(wrong)?;
+    settings.rule = rule.unwrap_or(settings.rule);
     if *settings.rule == Rule::Messages && !names_policy {
         settings.selection.policy = Choice(&Friends);
     }

@@ -14,7 +14,7 @@ mod settings;
 
 use std::{fs, path::Path};
 
-use fedcompetitors_graphs::CompetingGraph;
+use fedcompetitors_graphs::{Choice, CompetingGraph, Rule};
 
 use crate::{FileError, Problem, read_competing};
 
@@ -42,9 +42,20 @@ pub struct FederationFile {
 /// # Errors
 /// If one cannot be read or does not make sense.
 pub fn read_federation(path: &Path) -> Result<FederationFile, FileError> {
+    read_federation_under(path, None)
+}
+
+/// The same with a rule that replaces the file's, if one is given.
+///
+/// # Errors
+/// If a file cannot be read, or does not make sense under that rule.
+pub fn read_federation_under(
+    path: &Path,
+    rule: Option<Choice<Rule>>,
+) -> Result<FederationFile, FileError> {
     let bytes = fs::read(path).map_err(|error| FileError::new(path, Problem::Unreadable(error)))?;
     let text = str::from_utf8(&bytes).map_err(|_| FileError::new(path, Problem::NotUtf8))?;
-    let mut federation = parse_federation(path, text)?;
+    let mut federation = parse(path, text, rule)?;
     if let Some(file) = &federation.settings.competing {
         let file = path.parent().unwrap_or(Path::new(".")).join(file);
         let participants = federation.competing.participants().clone();
@@ -63,7 +74,11 @@ pub fn read_federation(path: &Path) -> Result<FederationFile, FileError> {
 /// # Errors
 /// If it does not make sense.
 pub fn parse_federation(path: &Path, text: &str) -> Result<FederationFile, FileError> {
-    let settings = check::read_settings(path, text)?;
+    parse(path, text, None)
+}
+
+fn parse(path: &Path, text: &str, rule: Option<Choice<Rule>>) -> Result<FederationFile, FileError> {
+    let settings = check::read_settings(path, text, rule)?;
     let competing = check::check(path, text, &settings)?;
     Ok(FederationFile { settings, competing })
 }

@@ -6,7 +6,7 @@ use fedcompetitors_files::{
     ColumnSurvey,
     federation::{TaskKind, written},
 };
-use fedcompetitors_graphs::shown;
+use fedcompetitors_graphs::{Rule, shown};
 
 use super::{
     Participant,
@@ -16,6 +16,7 @@ use super::{
 /// What goes into a federation file.
 pub struct Draft<'a> {
     pub name: String,
+    pub rule: Rule,
     pub columns: &'a Columns,
     pub header: bool,
     pub with_categories: bool,
@@ -30,10 +31,12 @@ impl Draft<'_> {
              # docs/federation-file.md lists all keys and their defaults.\n\n",
         );
         let _ = writeln!(text, "name = {}\nseed = 1", quoted(&self.name));
-        text.push_str(
+        let _ = writeln!(
+            text,
             "# The rule: with \"paths\" nobody learns from a competitor, directly or through others. With \"messages\"\n\
              # no message carries a competitor's data, and a participant may help the friend of its competitor.\n\
-             rule = \"paths\"\n",
+             rule = \"{}\"",
+            self.rule
         );
         text.push_str("compare = [\"local\", \"fedavg\"]  # methods to compare with\n");
         self.task(&mut text);
