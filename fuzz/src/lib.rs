@@ -9,8 +9,8 @@
 use std::{collections::BTreeMap, io::Read, path::Path};
 
 use fedcompetitors_files::{
-    DataRules, Incomplete, TargetMeaning, parse_catalogue, parse_certificate, parse_graphs,
-    parse_participants, parse_plan, parse_survey, parse_table,
+    DataRules, Incomplete, TargetMeaning, parse_assignments, parse_catalogue, parse_certificate,
+    parse_graphs, parse_participants, parse_plan, parse_survey, parse_table,
 };
 use fedcompetitors_graphs::{Certificate, CompetingGraph, Participants, UsageGraph};
 use fedcompetitors_select::{Setting, greedy};
@@ -113,6 +113,23 @@ pub fn data(bytes: &[u8]) {
     }
 }
 
+/// Assignments of rows to folds: each repeat has a fold, or none, for each row of everybody.
+pub fn assignments(bytes: &[u8]) {
+    let participants = Participants::numbered(2);
+    let numbers = [vec![1, 2, 3], vec![2, 5]];
+    // A file with the known header is more often valid.
+    let with_header = [b"participant,repeat,row,fold\n", bytes].concat();
+    for bytes in [bytes, &with_header] {
+        if let Ok(read) = parse_assignments(Path::new(HERE), bytes, &participants, &numbers) {
+            assert!((1..=1000).contains(&read.repeats.len()) && read.folds <= 1000);
+            for everybody in &read.repeats {
+                assert!(everybody.iter().map(Vec::len).eq(numbers.iter().map(Vec::len)));
+                assert!(everybody.iter().flatten().flatten().all(|fold| *fold < read.folds));
+            }
+        }
+    }
+}
+
 /// Catalogues.
 pub fn catalogue(bytes: &[u8]) {
     with_text(bytes, |text| drop(parse_catalogue(Path::new(HERE), text)));
@@ -127,7 +144,8 @@ mod tests {
 
     type Target = fn(&[u8]);
 
-    const TARGETS: [(&str, Target); 8] = [
+    const TARGETS: [(&str, Target); 9] = [
+        ("assignments", assignments),
         ("benefit", benefit),
         ("catalogue", catalogue),
         ("certificate", certificate),
@@ -150,7 +168,8 @@ mod tests {
     }
 
     /// A valid file for each target, to be damaged; in the order of `TARGETS`.
-    const VALID: [&[u8]; 8] = [
+    const VALID: [&[u8]; 9] = [
+        b"participant,repeat,row,fold\nv1,1,1,1\nv1,1,3,2\nv2,1,5,1\nv2,2,2,1\n",
         b"from,to,benefit\nx,y,1\n\"a,b\",z,0.5\nz,x,3\n",
         b"{\"format\": \"fedcompetitors-catalogue/1\", \"datasets\": [{\"name\": \"heart\", \"what\": \"w\", \
           \"licence\": \"l\", \"page\": \"https://a.b\", \"files\": [{\"name\": \"f.csv\", \
@@ -183,15 +202,18 @@ mod tests {
     fn the_files_to_be_damaged_are_valid() {
         let read = |at: usize| str::from_utf8(VALID[at]).expect("UTF-8");
         let path = Path::new(HERE);
-        assert!(parse_graphs(here(b"a,b\n"), here(VALID[0]), None).is_ok());
-        parse_catalogue(path, read(1)).expect("a catalogue");
-        parse_certificate(path, read(2), &Participants::numbered(3)).expect("a certificate");
-        assert!(parse_graphs(here(VALID[3]), here(b"from,to,benefit\nx,y,1\n"), None).is_ok());
-        assert!(parse_survey(path, VALID[4]).is_ok());
-        let matrix = (Path::new("matrix.npy"), VALID[5]);
+        let (two, numbers) = (Participants::numbered(2), [vec![1, 2, 3], vec![2, 5]]);
+        let assigned = parse_assignments(path, VALID[0], &two, &numbers).expect("assignments");
+        assert_eq!((assigned.folds, assigned.repeats.len()), (2, 2));
+        assert!(parse_graphs(here(b"a,b\n"), here(VALID[1]), None).is_ok());
+        parse_catalogue(path, read(2)).expect("a catalogue");
+        parse_certificate(path, read(3), &Participants::numbered(3)).expect("a certificate");
+        assert!(parse_graphs(here(VALID[4]), here(b"from,to,benefit\nx,y,1\n"), None).is_ok());
+        assert!(parse_survey(path, VALID[5]).is_ok());
+        let matrix = (Path::new("matrix.npy"), VALID[6]);
         assert!(parse_graphs(here(b"a,b\nv1,v2\n"), matrix, None).is_ok());
-        assert_eq!(parse_participants(path, VALID[6]).expect("names").len(), 2);
-        parse_plan(path, read(7)).expect("a plan");
+        assert_eq!(parse_participants(path, VALID[7]).expect("names").len(), 2);
+        parse_plan(path, read(8)).expect("a plan");
     }
 
     proptest! {

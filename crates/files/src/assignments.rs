@@ -20,6 +20,9 @@ pub struct Assignments {
     pub repeats: Vec<Vec<Vec<Option<u32>>>>,
 }
 
+/// As many repeats, and as many folds, as a federation file can ask for.
+const MOST: u32 = 1000;
+
 /// Reads in which fold each row is tested, as `fedcompetitors export` writes it. `numbers` are the
 /// numbers of each participant's rows in its data file.
 ///
@@ -48,16 +51,16 @@ pub fn parse_assignments(
     each_record(path, table, header, "participant,repeat,row,fold", |_, fields| {
         let [name, repeat, row, fold] = fields;
         let participant = participants.find(name)?;
-        let number = |what, text: &str| match text.trim().parse::<u32>() {
-            Ok(number) if number > 0 => Ok(number),
+        let number = |what, text: &str, most| match text.trim().parse::<u32>() {
+            Ok(number) if (1..=most).contains(&number) => Ok(number),
             _ => Err(Problem::NotAPlace {
                 participant: name.to_owned(),
                 what,
                 text: text.to_owned(),
             }),
         };
-        let (repeat, row) = (number("repeat", repeat)?, number("row", row)?);
-        let fold = number("fold", fold)?;
+        let (repeat, row) = (number("repeat", repeat, MOST)?, number("row", row, u32::MAX)?);
+        let fold = number("fold", fold, MOST)?;
         let at = numbers[participant]
             .binary_search(&row)
             .map_err(|_| Problem::NoSuchRow { participant: name.to_owned(), row })?;

@@ -74,8 +74,8 @@ pub enum Problem {
         /// What is written.
         text: String,
     },
-    /// A repeat, row or fold is not a whole number from 1 on.
-    #[error("the {what} of \"{}\" is not a whole number from 1 on: `{}`", shown(.participant), shown(.text))]
+    /// A repeat, row or fold is not a whole number from 1 on, or is too large.
+    #[error("the {what} of \"{}\" is not a whole number from 1 on, or is too large: `{}`", shown(.participant), shown(.text))]
     NotAPlace {
         /// Whose row.
         participant: String,
@@ -291,7 +291,7 @@ impl FileError {
             }
             Problem::NotANumber { .. } => "write a number with a decimal point, such as 0.25".into(),
             Problem::NotACount { .. } => "write a number above 0, such as 120".into(),
-            Problem::NotAPlace { .. } => "repeats, rows and folds are counted from 1".into(),
+            Problem::NotAPlace { .. } => "repeats, rows and folds are counted from 1, repeats and folds up to 1000".into(),
             Problem::NoSuchRow { .. } => {
                 "rows are counted from 1 below the header of the data file; leave out those of other participants and those without a target".into()
             }

@@ -3,8 +3,8 @@
 use std::{fmt::Write, fs, path::Path};
 
 use fedcompetitors_files::{
-    FileError, parse_catalogue, parse_certificate, parse_graphs, parse_participants, parse_plan,
-    parse_samples, read_graphs,
+    FileError, parse_assignments, parse_catalogue, parse_certificate, parse_graphs,
+    parse_participants, parse_plan, parse_samples, read_graphs,
 };
 use fedcompetitors_graphs::Participants;
 
@@ -36,6 +36,14 @@ fn list(text: &[u8]) -> Option<FileError> {
 fn samples(text: &str) -> Option<FileError> {
     let participants = Participants::new(["City", "North"]).expect("valid");
     parse_samples(Path::new("samples.csv"), text.as_bytes(), &participants).err()
+}
+
+/// City has the rows 1 and 3 of its file, North has row 2.
+fn assignments(lines: &str) -> Option<FileError> {
+    let participants = Participants::new(["City", "North"]).expect("valid");
+    let text = format!("participant,repeat,row,fold\n{lines}");
+    let rows = [vec![1, 3], vec![2]];
+    parse_assignments(Path::new("folds.csv"), text.as_bytes(), &participants, &rows).err()
 }
 
 /// An `.npy` file with this header and these entries.
@@ -297,6 +305,14 @@ fn every_message_and_hint() {
             ),
         ),
         ("a data set without files", catalogue("")),
+        ("assignments of nothing", assignments("")),
+        ("a fold that is counted from 0", assignments("City,1,1,0\n")),
+        ("a fold that is too large", assignments("City,1,1,1001\n")),
+        ("a repeat that is not a number", assignments("City,one,1,1\n")),
+        ("a row that is not the participant's", assignments("City,1,2,1\n")),
+        ("a row in two folds of one repeat", assignments("City,1,1,1\nCity,1,1,2\n")),
+        ("a repeat that is skipped", assignments("City,1,1,1\nCity,3,1,1\n")),
+        ("an assignment of somebody unknown", assignments("Citty,1,1,1\n")),
     ];
     let mut text = String::new();
     for (title, error) in cases {
