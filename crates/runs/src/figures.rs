@@ -86,11 +86,19 @@ fn means(tests: &Tests, local: Option<&Tests>, count: usize, metric: &record::Me
     Scores { metric: metric.name.clone(), mean, participants }
 }
 
+/// What methods predict for a participant, and which of them have outputs that are not finite. Those have
+/// no figures for the participant.
+struct Predicted {
+    predictions: Predictions,
+    is_overflown: Vec<bool>,
+}
+
 /// The figures of all sessions together, for each method and a constant prediction, with the intervals of
-/// a bootstrap.
+/// a bootstrap. Where an output is not finite, the method's figures for the participant are undefined, and
+/// so are its means: those over the others would not compare with other methods.
 ///
 /// # Errors
-/// If predictions cannot be read or are not finite.
+/// If predictions cannot be read.
 pub fn all(prepared: &Prepared, store: &Store) -> Result<Vec<(String, Vec<Scores>)>, RunError> {
     let settings = prepared.settings();
     let methods = settings.methods();
@@ -110,12 +118,16 @@ pub fn all(prepared: &Prepared, store: &Store) -> Result<Vec<(String, Vec<Scores
     let baseline = methods.iter().position(|method| *method == Method::local());
     let names = names.into_iter().chain([CONSTANT.to_owned()]);
     let calibrations = calibrations(prepared, &participants);
+    let (participants, overflown): (Vec<Predictions>, Vec<Vec<bool>>) =
+        participants.into_iter().map(|one| (one.predictions, one.is_overflown)).unzip();
     let comparison = Comparison::new(participants, baseline.unwrap_or(0), settings.seed)
         .map_err(|error| prepared.of(0, error))?
         .with_replicates(settings.evaluation.replicates as usize);
     let mut figures: Vec<(String, Vec<Scores>)> = names.map(|name| (name, Vec::new())).collect();
     for metric in metrics(prepared) {
-        for ((_, scores), found) in figures.iter_mut().zip(comparison.scores(metric)) {
+        let mut found = comparison.scores(metric);
+        leave_undefined(&mut found, &overflown, baseline);
+        for ((_, scores), found) in figures.iter_mut().zip(found) {
             scores.push(of_method(metric, found, baseline.is_some()));
         }
     }
@@ -125,16 +137,35 @@ pub fn all(prepared: &Prepared, store: &Store) -> Result<Vec<(String, Vec<Scores
     Ok(figures)
 }
 
+/// Takes back the figures of methods with outputs that are not finite, and the gains over a baseline with
+/// such outputs. `overflown` says for each participant which methods have them.
+fn leave_undefined(found: &mut [MethodScores], overflown: &[Vec<bool>], baseline: Option<usize>) {
+    for (participant, overflown) in overflown.iter().enumerate() {
+        for (method, scores) in found.iter_mut().enumerate() {
+            let MethodScores { participants, mean } = scores;
+            let own = &mut participants[participant];
+            if overflown[method] {
+                (*own, *mean) = (Score::default(), Score::default());
+            }
+            if baseline.is_some_and(|baseline| overflown[baseline]) {
+                (own.gain, mean.gain) = (Figure::Undefined, Figure::Undefined);
+            }
+        }
+    }
+}
+
 /// For each method slope and intercept of the calibration, where probabilities of two classes are
 /// predicted. A loss with other weights than 1 predicts none.
-fn calibrations(prepared: &Prepared, participants: &[Predictions]) -> Vec<Vec<Scores>> {
+fn calibrations(prepared: &Prepared, participants: &[Predicted]) -> Vec<Vec<Scores>> {
     let task = &prepared.settings().task;
     if task.kind != TaskKind::Binary || task.balanced {
         return Vec::new();
     }
     let of = |method: usize| {
-        let all: Vec<Option<Calibration>> =
-            participants.iter().map(|one| one.calibration(method)).collect();
+        let is_finite = |one: &&Predicted| !one.is_overflown[method];
+        let of = |one: &Predicted| Some(one).filter(is_finite)?.predictions.calibration(method);
+        let all: Vec<Option<Calibration>> = participants.iter().map(of).collect();
+        let is_comparable = participants.iter().all(|one| is_finite(&one));
         let part = |title: &str, part: fn(&Calibration) -> f64| {
             let values: Vec<Option<f64>> =
                 all.iter().map(|found| found.as_ref().map(part)).collect();
@@ -144,7 +175,8 @@ fn calibrations(prepared: &Prepared, participants: &[Predictions]) -> Vec<Vec<Sc
             };
             let defined: Vec<f64> = values.iter().flatten().copied().collect();
             let sum: f64 = defined.iter().sum();
-            let mean = (!defined.is_empty()).then(|| sum / defined.len() as f64);
+            let has_mean = is_comparable && !defined.is_empty();
+            let mean = has_mean.then(|| sum / defined.len() as f64);
             let participants = values.into_iter().map(score).collect();
             Scores { metric: title.into(), mean: score(mean), participants }
         };
@@ -178,7 +210,7 @@ fn predictions(
     prepared: &Prepared,
     participant: usize,
     methods: &[Vec<&StoredPrediction>],
-) -> Result<Predictions, LearnError> {
+) -> Result<Predicted, LearnError> {
     let source = &prepared.sources()[participant];
     let test = |session| &prepared.splits(session)[participant].test;
     let folds = || prepared.sessions().into_iter().filter(|session| *session != Session::Final);
@@ -189,17 +221,24 @@ fn predictions(
         Dependence::Groups(groups) => Some(groups.into_iter().map(|group| group as usize)),
         Dependence::None | Dependence::Time(_) => None,
     };
+    let has_finite = |one: &&StoredPrediction| one.outputs.iter().all(|output| output.is_finite());
+    let mut is_overflown: Vec<bool> =
+        methods.iter().map(|folds| !folds.iter().all(has_finite)).collect();
+    is_overflown.push(false);
+    // Any number stands for one that is not finite: figures of it are taken back.
+    let finite = |output: &f32| if output.is_finite() { f64::from(*output) } else { 0.0 };
     let fold = |one: &&StoredPrediction| TestFold {
         repeat: repeat(one.session),
         rows: test(one.session).iter().map(place).collect(),
-        outputs: one.outputs.iter().map(|output| f64::from(*output)).collect(),
+        outputs: one.outputs.iter().map(finite).collect(),
     };
     let of = |all: &Vec<&StoredPrediction>| all.iter().map(fold).collect();
     let mut methods: Vec<Vec<TestFold>> = methods.iter().map(of).collect();
     methods.push(folds().map(|session| constant(prepared, participant, session, &place)).collect());
     let units: Option<Vec<usize>> = units.map(Iterator::collect);
     let targets = source.targets().chosen(&tested);
-    Predictions::new(targets, units.as_deref(), methods)
+    let predictions = Predictions::new(targets, units.as_deref(), methods)?;
+    Ok(Predicted { predictions, is_overflown })
 }
 
 /// What the other rows predict for those of a test, whatever their features.

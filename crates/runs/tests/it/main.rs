@@ -1,6 +1,7 @@
 //! Tests of run directories: what they store, what the audit finds, what a coordinator records.
 
 mod coordinator;
+mod evaluation;
 mod evidence;
 mod runs;
 mod tables;
