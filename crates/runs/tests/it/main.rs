@@ -3,5 +3,6 @@
 mod coordinator;
 mod evaluation;
 mod evidence;
+mod interference;
 mod runs;
 mod tables;
