@@ -121,10 +121,45 @@ fn a_run_with_diminishing_returns_says_what_its_plan_is_worth() {
     assert!(status.contains("no plan has more"), "{status}");
 }
 
-#[test]
-fn threads_and_restarts_change_nothing() {
+/// A federation under `messages` that learns by evidence, in several folds.
+const WITH_EVIDENCE: &str = r#"
+name = "with evidence"
+seed = 7
+rule = "messages"
+compare = ["local", "optimal+evidence", "pooled"]
+[evaluation]
+folds = 5
+repeats = 2
+replicates = 200
+[benefit]
+estimator = "evidence"
+[training]
+trainer = "evidence"
+[training.evidence]
+single-source = true
+[[participants]]
+name = "A"
+generate = { samples = 150, features = 12 }
+competes-with = ["B"]
+[[participants]]
+name = "B"
+generate = { samples = 100, features = 12 }
+[[participants]]
+name = "C"
+generate = { samples = 120, features = 12, kind = 1 }
+[[participants]]
+name = "D"
+generate = { samples = 90, features = 12 }
+competes-with = ["B"]
+[[participants]]
+name = "E"
+generate = { samples = 60, features = 12 }
+"#;
+
+/// Runs a federation with one thread and with two, which leave the same files.
+fn with_threads(federation: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write("small.toml", SMALL);
+    sandbox.write("small.toml", federation);
     let run = |threads: &str| {
         let output = assert_cmd::cargo::cargo_bin_cmd!("fedcompetitors")
             .current_dir(sandbox.0.path())
@@ -136,6 +171,17 @@ fn threads_and_restarts_change_nothing() {
         left_behind(&sandbox, &format!("threads-{threads}/run"))
     };
     assert!(run("1") == run("2"));
+    sandbox
+}
+
+#[test]
+fn threads_change_nothing_in_evidence() {
+    with_threads(WITH_EVIDENCE);
+}
+
+#[test]
+fn threads_and_restarts_change_nothing() {
+    let sandbox = with_threads(SMALL);
     // A run that is complete stays as it is.
     let database = || fs::read(sandbox.path("threads-1/run/run.sqlite")).expect("a database");
     let before = (left_behind(&sandbox, "threads-1/run"), database());
@@ -153,8 +199,17 @@ fn threads_and_restarts_change_nothing() {
 /// time.
 #[test]
 fn killed_at_any_instant_a_run_resumes_to_the_same_bytes() {
+    resumes_to_the_same_bytes(SMALL, repeat(100));
+}
+
+#[test]
+fn killed_at_any_instant_a_run_with_evidence_resumes_to_the_same_bytes() {
+    resumes_to_the_same_bytes(WITH_EVIDENCE, repeat(30));
+}
+
+fn resumes_to_the_same_bytes(federation: &str, instants: u32) {
     let sandbox = Sandbox::new();
-    sandbox.write("small.toml", SMALL);
+    sandbox.write("small.toml", federation);
     let start = |resume: bool| {
         let mut command = Command::new(cargo_bin!("fedcompetitors"));
         command.args(["run", "small.toml", "--out", "run"]).args(resume.then_some("--resume"));
@@ -167,7 +222,7 @@ fn killed_at_any_instant_a_run_resumes_to_the_same_bytes() {
     assert!(start(false).status().expect("it runs").success());
     let mut whole = begun.elapsed();
     let expected = left_behind(&sandbox, "run");
-    let (mut killed, instants) = (0, repeat(100));
+    let mut killed = 0;
     for instant in 0..instants {
         fs::remove_dir_all(sandbox.path("run")).expect("removed");
         let mut child = start(false).spawn().expect("it runs");

@@ -1,11 +1,13 @@
 //! The page as a whole: what it says, that nothing breaks out of it, that it is well formed.
 
 use fedcompetitors_record::{
-    Curve, Direction, Figure, Flaw, IncidentKind, Interval, LedgerLine, Method, Metric, Model,
-    Moved, Participant, PlanStep, Role, Rule, Score, Scores, Session, Status, Summary,
+    Curve, Direction, Disclosure, Figure, Flaw, Forecast, IncidentKind, Interval, LedgerLine,
+    Method, Metric, Model, Moved, Participant, PlanFigures, PlanStep, Role, Rule, Score, Scores,
+    Session, Status, Summary,
 };
 
 use super::*;
+use crate::status::{disclosure_lines, plan_lines};
 
 const HOSTILE: [&str; 4] = [
     "<script>alert(1)</script>",
@@ -225,6 +227,37 @@ fn a_participants_page_under_messages_lists_only_competitors_that_it_has_named()
     insta::assert_snapshot!(refusals(&run, 1));
     run.record.summary.methods[0].rule = Rule::Paths;
     insta::assert_snapshot!(refusals(&run, 1));
+}
+
+#[test]
+fn what_summaries_reveal_is_said() {
+    let mut run = under_messages();
+    let summary = &mut run.record.summary;
+    summary.features = vec!["age".into(), "ward = \u{202e}west".into()];
+    summary.methods[0].disclosures = vec![
+        Disclosure::LeftOut { participant: 0, features: vec![1] },
+        Disclosure::LeftOut { participant: 1, features: vec![0, 1, 7] },
+        Disclosure::Withheld { participant: 2, source: 0 },
+        Disclosure::SingleSource { participant: 3, source: 2 },
+    ];
+    // Those of other methods are not of this run's plan.
+    summary.methods[2].disclosures = vec![Disclosure::SingleSource { participant: 0, source: 1 }];
+    insta::assert_snapshot!(disclosure_lines(summary).join("\n"));
+}
+
+#[test]
+fn the_estimate_says_what_the_other_rule_would_give() {
+    let lines = |rule, are_rows| {
+        let mut run = under_messages();
+        let own = &mut run.record.summary.methods[0];
+        let forecast = Some(Forecast { received: 41.6, by_other_rule: 97.2, are_rows });
+        let (welfare, upper_bound, note) = (1.0, 1.0, None);
+        own.rule = rule;
+        own.plans = vec![(Session::Final, PlanFigures { welfare, upper_bound, note, forecast })];
+        plan_lines(&run.record.summary).join("\n")
+    };
+    let all = [Rule::Paths, Rule::Messages].map(|rule| [lines(rule, true), lines(rule, false)]);
+    insta::assert_snapshot!(all.concat().join("\n"));
 }
 
 #[test]

@@ -116,6 +116,14 @@ fn under_messages_with_everything_computed() {
     assert_no_interference(&text, false);
 }
 
+#[test]
+fn under_messages_with_networks() {
+    let text = federation(
+        "rule = \"messages\"\ncompare = [\"local\"]\n[model]\nhidden = [6]\n[benefit]\nestimator = \"trunks\"\n[benefit.trunks]\nsteps = 20\nthreshold = 0.0\n[training]\ntrainer = \"trunks\"\nrounds = 6\n[training.trunks]\nnetworks = 2",
+    );
+    assert_no_interference(&text, false);
+}
+
 /// Under `paths` the plan depends on everybody, so it is given: here A helps C, and B gets what is left.
 #[test]
 fn under_paths_with_the_plan_given() {
