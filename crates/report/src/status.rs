@@ -40,15 +40,14 @@ pub fn status_text(summary: &Summary, is_at_work: bool, folder: &str) -> String 
     lines.join("\n") + "\n"
 }
 
-/// The quality of plans that should be the best: where that is not proven, and what else they
-/// serve.
+/// The forecast for the run's own method, and the quality of plans: what else they serve, and for
+/// policies that search, how far from the best a plan may be.
 pub(crate) fn plan_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
-    let own_name = summary.own().map(|own| &own.name);
-    for method in
-        summary.methods.iter().filter(|method| method.searches || own_name == Some(&method.name))
-    {
-        let forecasts = method.plans.iter().filter_map(|(_, plan)| plan.forecast);
+    let is_own = |method: &Method| method.role == Role::Own;
+    for method in summary.methods.iter().filter(|method| method.searches || is_own(method)) {
+        let plans = method.plans.iter().filter(|_| is_own(method));
+        let forecasts = plans.filter_map(|(_, plan)| plan.forecast);
         lines.extend(
             forecasts.map(|found| format!("{}: {}.", method.name, forecast(method, found))),
         );
@@ -57,8 +56,8 @@ pub(crate) fn plan_lines(summary: &Summary) -> Vec<String> {
             let quality = match &plan.note {
                 // The plan served another aim than welfare, so the bound says nothing about it.
                 Some(note) if *session == Session::Final => Some(shown(note).into_owned()),
-                Some(_) => None,
-                None => unproven_text(plan.welfare, plan.upper_bound),
+                None if method.searches => unproven_text(plan.welfare, plan.upper_bound),
+                Some(_) | None => None,
             };
             match quality.map(|text| (texts.iter().position(|one| one.2 == text), text)) {
                 Some((Some(at), _)) => texts[at].1 += 1,
@@ -178,5 +177,56 @@ pub(crate) fn incident_kind(kind: IncidentKind) -> &'static str {
         IncidentKind::TooLarge => "sent values that are far too large (refused)",
         IncidentKind::NotPositive => "sent a summary that no data has (refused)",
         IncidentKind::Unreadable => "sent a message that cannot be read (refused)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedcompetitors_record::{Moved, PlanFigures};
+
+    use super::*;
+
+    /// A method with a plan for the final session, which the bound does not prove.
+    fn method(name: &str, role: Role, searches: bool) -> Method {
+        let forecast = Some(Forecast { received: 20.0, by_other_rule: 30.0, are_rows: true });
+        let plan = PlanFigures { welfare: 1.0, upper_bound: 2.0, note: None, forecast };
+        Method {
+            name: name.into(),
+            role,
+            rule: Rule::Paths,
+            is_local: false,
+            searches,
+            policy: String::new(),
+            trainer: String::new(),
+            estimator: None,
+            done: Vec::new(),
+            scores: Vec::new(),
+            models: Vec::new(),
+            disclosures: Vec::new(),
+            gradients: 0,
+            plans: vec![(Session::Final, plan)],
+            edges: 0,
+            refused: Vec::new(),
+            moved: Moved::default(),
+            flows: Vec::new(),
+            incidents: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_bound_where_a_policy_searches_and_a_forecast_for_the_own_method() {
+        let lines = |methods: Vec<Method>| plan_lines(&Summary { methods, ..Summary::default() });
+        let found = lines(vec![
+            method("greedy+mixing", Role::Own, false),
+            method("optimal+mixing", Role::Baseline, true),
+            method("friends+mixing", Role::Baseline, false),
+        ]);
+        let expected = [
+            "greedy+mixing: by the estimate, others' data is worth 20 rows to a participant on average; under the rule messages it would be worth 30.",
+            "optimal+mixing, final: the plan is within 50.0 % of the best; the search ended early.",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(lines(vec![method("optimal+mixing", Role::Own, true)]).len(), 2);
     }
 }
