@@ -2,7 +2,7 @@
 //! into it. Information flows along usage edges and nowhere else.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
-use fedcompetitors_learn::{Part, kernels};
+use fedcompetitors_learn::{Part, kernels, weighted_sum};
 use fedcompetitors_record::{Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
@@ -402,11 +402,9 @@ impl Mixer {
     ) -> bool {
         let shared = self.start.len();
         let mut there = self.descent.parameters.clone();
-        there[..shared].copy_from_slice(&self.start);
-        if mixed == Mixed::Models {
-            kernels::scale(&mut there[..shared], 1.0 - server_rate);
-        }
-        kernels::add_scaled(&mut there[..shared], server_rate, mixture);
+        let kept = if mixed == Mixed::Models { 1.0 - server_rate } else { 1.0 };
+        let moved = weighted_sum(&[(&self.start, kept), (mixture, server_rate)]);
+        there[..shared].copy_from_slice(&moved);
         if checked {
             // No margin: with one, slightly worse mixtures were accepted round after round.
             let learner = federation.learner(self.descent.participant);
