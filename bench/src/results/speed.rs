@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use fedcompetitors_files::{FileError, Problem};
+use fedcompetitors_record::Spread;
 
 use super::stored::{entries, last};
 use crate::{
@@ -46,20 +47,11 @@ impl Line {
 
     /// The same in the mean, with its standard error where turns were enough to have one.
     pub fn times_in_the_mean(&self) -> (f64, Option<f64>) {
-        let ([ours, ours_error], [theirs, theirs_error]) = (mean(&self.ours), mean(&self.theirs));
-        let times = theirs / ours;
-        let error = times * (theirs_error / theirs).hypot(ours_error / ours);
+        let (ours, theirs) = (Spread::of(&self.ours), Spread::of(&self.theirs));
+        let times = theirs.mean / ours.mean;
+        let error = times * (theirs.error / theirs.mean).hypot(ours.error / ours.mean);
         (times, (self.ours.len() > 2 && self.theirs.len() > 2).then_some(error))
     }
-}
-
-/// The mean and its standard error.
-#[expect(clippy::cast_precision_loss, reason = "nobody has so many turns")]
-fn mean(seconds: &[f64]) -> [f64; 2] {
-    let count = seconds.len() as f64;
-    let mean = seconds.iter().sum::<f64>() / count;
-    let squares: f64 = seconds.iter().map(|one| (one - mean).powi(2)).sum();
-    [mean, (squares / (count - 1.0) / count).sqrt()]
 }
 
 /// Of every file name the newest, by name.
