@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -152,6 +152,10 @@ class _InProcess:
         return {who: self.participants[who].answer(one) for who, one in requests.items()}
 
 
+#: The status of a run.
+RunStatus = Literal["running", "complete", "complete with incidents", "stopped by the guard"]
+
+
 @dataclass(frozen=True)
 class Audit:
     """What an audit of a run has found.
@@ -159,14 +163,15 @@ class Audit:
     Attributes
     ----------
     status : str
-        The status of the run.
+        The status of the run: ``"running"``, ``"complete"``, ``"complete with incidents"`` or
+        ``"stopped by the guard"``.
     transfers, models : int
         The number of replayed ledger entries and of checked model files.
     findings : tuple of str
         What is wrong, one sentence each.
     """
 
-    status: str
+    status: RunStatus
     transfers: int
     models: int
     findings: tuple[str, ...]
@@ -175,6 +180,11 @@ class Audit:
     def is_clean(self) -> bool:
         """Is nothing wrong?"""
         return not self.findings
+
+    @property
+    def is_complete(self) -> bool:
+        """Is the run at its end, with or without incidents?"""
+        return self.status in ("complete", "complete with incidents")
 
 
 def audit(run_dir: str | PathLike[str], competing: CompetingGraph | None = None) -> Audit:

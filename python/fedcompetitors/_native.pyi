@@ -6,6 +6,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from fedcompetitors._federation import RunStatus
+
 class CompetingGraph:
     def __init__(
         self, participants: list[str] | None, reports: list[tuple[str, str]]
@@ -147,4 +149,4 @@ class Coordinator:
 
 def audit(
     folder: str, competing: CompetingGraph | None
-) -> tuple[str, int, int, list[str]]: ...
+) -> tuple[RunStatus, int, int, list[str]]: ...

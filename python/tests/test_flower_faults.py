@@ -345,7 +345,8 @@ def test_figures_of_the_end_do_not_come_before_it(tmp_path: Path) -> None:
     grid.nodes[15].fault = in_round(2, early)
     result = start(strategy(tmp_path / "run"), grid, rounds=2)
     assert "test-loss" not in result.history[2]["e"]
-    assert fc.audit(tmp_path / "run").status == "complete"
+    audit = fc.audit(tmp_path / "run")
+    assert audit.status == "complete" and audit.is_complete
 
 
 def test_losses_that_nobody_can_have_do_not_end_the_run(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ pub fn best_text(summary: &Summary) -> Option<String> {
     let (found, metric) = (mean(best)?, &summary.metric.name);
     let start =
         format!("Best method that keeps the rule {}: {}, {metric} {found:.3}", own.rule, best.name);
-    Some(if best.name == own.name {
+    Some(if best.role == Role::Own {
         format!("{start}.")
     } else {
         let behind = mean(own).map_or(String::new(), |value| format!(", {value:.3}"));

@@ -217,7 +217,7 @@ fn described(known: &Known<'_>, training: &StoredTraining) -> Result<Method, Run
         name: training.method.clone(),
         role: training.role,
         rule: training.rule,
-        is_local: training.method == federation::Method::local().name(),
+        is_local: federation::Method::parse(&training.method) == Ok(federation::Method::local()),
         searches: Choice::<dyn Policy>::named(&policy).is_ok_and(|policy| policy.searches()),
         policy,
         trainer,

@@ -230,7 +230,7 @@ def _up(given: argparse.Namespace) -> None:
         least["keys"] = str(keys)
     config = run_config(given.run_config, app.config, least)
     run_dir = Path(app.folder, str(config["run-dir"]))
-    if (run_dir / "run.sqlite").exists() and audit(run_dir).status.startswith("complete"):
+    if (run_dir / "run.sqlite").exists() and audit(run_dir).is_complete:
         raise RunExists(
             f"the run in {run_dir} is complete", "choose another --folder, or remove this one"
         )

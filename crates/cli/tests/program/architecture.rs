@@ -103,6 +103,7 @@ fn rooms_do_not_know_what_they_must_not() {
         ("learn", &["select", "federate", "files"]),
         ("federate", &["files", "runs", "report", "cli"]),
         ("report", &["files", "learn", "federate", "runs"]),
+        ("files", &["runs", "report", "cli"]),
         ("runs", &["experiments", "report", "cli"]),
     ] {
         let reached = reached(&graph, name);

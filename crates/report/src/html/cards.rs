@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use fedcompetitors_record::{Figure, Interval, Model, Summary};
+use fedcompetitors_record::{Figure, Interval, Model, Role, Summary};
 use maud::{Markup, html};
 
 use super::{
@@ -91,7 +91,7 @@ fn card(page: &Page, participant: usize, gain: Figure, widest: f64, is_open: boo
                     div {
                         dt { (said(&summary.metric.name)) }
                         dd {
-                            @if let Some(alone) = alone.filter(|_| local.map(|method| &method.name) != own.map(|method| &method.name)) {
+                            @if let Some(alone) = alone.filter(|_| local.is_some_and(|method| method.role != Role::Own)) {
                                 span.quiet { "alone " } (shown_figure(alone)) span.quiet { " → with others " }
                             }
                             (shown_figure(with))

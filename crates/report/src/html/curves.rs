@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::Curve;
+use fedcompetitors_record::{Curve, Role};
 use maud::{Markup, html};
 
 use super::{
@@ -65,7 +65,7 @@ pub fn section(page: &Page, curves: &[&Curve]) -> Markup {
         by_participant.entry(curve.participant).or_default().push(curve);
     }
     let has_local = local(summary).is_some_and(|local| {
-        page.own_method() != local.name && curves.iter().any(|one| one.method == local.name)
+        local.role != Role::Own && curves.iter().any(|one| one.method == local.name)
     });
     let pictures = html! {
         div.curves {
