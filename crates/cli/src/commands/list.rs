@@ -26,8 +26,12 @@ pub fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
 
 fn text(listings: &[Listing]) -> String {
     let mut text = String::new();
-    for Listing { kind, place, entries, .. } in listings {
+    for listing in listings {
+        let Listing { kind, place, entries, .. } = listing;
         let _ = writeln!(text, "{kind}: {}", place.replace('`', ""));
+        if let Some(default) = default_text(listing) {
+            let _ = writeln!(text, "  {}", default.replace('`', ""));
+        }
         for ListedEntry { name, help, table, settings } in entries {
             let _ = writeln!(text, "  {name}: {help}");
             if !settings.is_empty() {
@@ -45,9 +49,14 @@ fn text(listings: &[Listing]) -> String {
 
 fn markdown(listings: &[Listing]) -> String {
     let mut text = String::new();
-    for Listing { kind, place, entries, .. } in listings {
+    for listing in listings {
+        let Listing { kind, place, entries, .. } = listing;
         let _ = writeln!(text, "## {}{}\n", kind[..1].to_uppercase(), plural(&kind[1..]));
-        let _ = writeln!(text, "Named by {place}.\n\n| {kind} | what it is |\n|---|---|");
+        let _ = write!(text, "Named by {place}.");
+        if let Some(default) = default_text(listing) {
+            let _ = write!(text, " {default}");
+        }
+        let _ = writeln!(text, "\n\n| {kind} | what it is |\n|---|---|");
         for ListedEntry { name, help, .. } in entries {
             let _ = writeln!(text, "| `{name}` | {help} |");
         }
@@ -66,6 +75,13 @@ fn markdown(listings: &[Listing]) -> String {
         }
     }
     text
+}
+
+/// The default of a kind, and the others where another setting decides, as Markdown.
+fn default_text(listing: &Listing) -> Option<String> {
+    let default = listing.default?;
+    let others = listing.otherwise.iter().map(|one| format!("; {}: `{}`", one.with, one.name));
+    Some(format!("Default: `{default}`{}.", others.collect::<String>()))
 }
 
 fn plural(noun: &str) -> String {

@@ -1,16 +1,16 @@
 //! Everything that a federation file can name, from the registries.
 
 use fedcompetitors_federate::{
-    estimate::Estimator,
+    estimate::{Estimator, EstimatorKind},
     kinds::{Key, Kind},
     train::Trainer,
 };
 use fedcompetitors_graphs::{Choice, Entry, Registry, Rule};
-use fedcompetitors_learn::{Metric, ModelKind};
-use fedcompetitors_select::{ObjectiveKind, Policy};
+use fedcompetitors_learn::{LinearKind, Metric, MlpKind, ModelKind};
+use fedcompetitors_select::{Friends, ObjectiveKind, Policy};
 use serde::Serialize;
 
-use super::{SHORT_NAMES, Selection, TaskKind, written};
+use super::{SHORT_NAMES, Selection, Task, TaskKind, settings::usual, written};
 use crate::certificate::paths;
 
 /// All entries of a kind.
@@ -20,10 +20,39 @@ pub struct Listing {
     pub kind: &'static str,
     /// Where a federation file names one.
     pub place: &'static str,
-    /// The default where no other setting decides.
+    /// The default, where no other setting decides.
     pub default: Option<&'static str>,
+    /// The defaults where other settings decide.
+    pub otherwise: Vec<ListedDefault>,
     /// The entries, in order.
     pub entries: Vec<ListedEntry>,
+}
+
+/// A default that another setting decides.
+#[derive(Debug, Clone, Serialize)]
+pub struct ListedDefault {
+    /// The other setting, as Markdown, such as "with hidden layers".
+    pub with: String,
+    /// The entry.
+    pub name: &'static str,
+}
+
+impl Listing {
+    /// A listing whose kind has no default.
+    fn new(kind: &'static str, place: &'static str, entries: Vec<ListedEntry>) -> Self {
+        Self { kind, place, default: None, otherwise: Vec::new(), entries }
+    }
+
+    /// The same with a default, and with others where another setting decides.
+    fn by_default<'a>(
+        self,
+        default: &'static str,
+        otherwise: impl IntoIterator<Item = (&'a str, &'static str)>,
+    ) -> Self {
+        let others = otherwise.into_iter().filter(|(_, name)| *name != default);
+        let listed = others.map(|(with, name)| ListedDefault { with: with.to_owned(), name });
+        Self { default: Some(default), otherwise: listed.collect(), ..self }
+    }
 }
 
 /// An entry.
@@ -52,43 +81,66 @@ pub struct ListedSetting {
 
 /// All registries, in the order of a federation file.
 pub fn listings() -> Vec<Listing> {
-    let listing = |kind, place, default, entries| Listing { kind, place, default, entries };
+    let [linear, hidden] = [false, true].map(usual);
+    let with_hidden = |name| [("with hidden layers", name)];
     let Selection { policy, .. } = Selection::default();
     vec![
-        listing("rule", "`rule`", Some(paths().0.name()), plain(|rule: Choice<Rule>| help(rule))),
-        listing("metric", "`metric` in `[task]`", None, plain(about_metric)),
-        listing(
+        Listing::new("rule", "`rule`", plain(|rule: Choice<Rule>| help(rule)))
+            .by_default(paths().0.name(), []),
+        metrics(),
+        Listing::new(
             "model",
             "`kind` in `[model]`",
-            None,
             plain(|kind: Choice<dyn ModelKind>| help(kind)),
-        ),
-        listing(
+        )
+        .by_default(LinearKind.name(), [("with widths in `hidden`", MlpKind.name())]),
+        Listing::new(
             "estimator",
             "`estimator` in `[benefit]`",
-            None,
             configurable::<dyn Estimator>("benefit"),
-        ),
-        listing(
+        )
+        .by_default(linear[0], with_hidden(hidden[0])),
+        Listing::new(
             "policy",
             "`policy` in `[selection]`",
-            Some(policy.0.name()),
             plain(|kind: Choice<dyn Policy>| help(kind)),
-        ),
-        listing(
-            "objective",
-            "`objective` in `[selection]`, for the policy `optimal`",
-            Some(ObjectiveKind::Welfare.name()),
-            plain(|kind: Choice<ObjectiveKind>| help(kind)),
-        ),
-        listing(
+        )
+        .by_default(policy.0.name(), [("with the rule `messages`", Friends.name())]),
+        objectives(),
+        Listing::new(
             "trainer",
             "`trainer` in `[training]`",
-            None,
             configurable::<dyn Trainer>("training"),
-        ),
-        listing("method", "`compare`", None, methods()),
+        )
+        .by_default(linear[1], with_hidden(hidden[1])),
+        Listing::new("method", "`compare`", methods()),
     ]
+}
+
+/// The metrics: by default the first that fits the task.
+fn metrics() -> Listing {
+    let first = |task: TaskKind| Choice::all().find(|one: &Choice<dyn Metric>| one.fits(task));
+    let listing = Listing::new("metric", "`metric` in `[task]`", plain(about_metric));
+    let Some(usual) = first(Task::default().kind) else { return listing };
+    let tasks: Vec<(String, &str)> = TaskKind::ALL
+        .iter()
+        .filter_map(|task| Some((format!("for `{}`", written(task)), first(*task)?.0.name())))
+        .collect();
+    let otherwise = tasks.iter().map(|(with, name)| (with.as_str(), *name));
+    listing.by_default(usual.0.name(), otherwise)
+}
+
+/// The objectives: by default another one where benefits are numbers of rows.
+fn objectives() -> Listing {
+    let of_rows = Choice::<EstimatorKind>::all()
+        .filter(|kind| kind.0.with_defaults().benefits_are_rows())
+        .map(|kind| (format!("with the estimator `{kind}`"), ObjectiveKind::Diminishing.name()));
+    let of_rows: Vec<_> = of_rows.collect();
+    let place = "`objective` in `[selection]`, for the policy `optimal`";
+    Listing::new("objective", place, plain(|kind: Choice<ObjectiveKind>| help(kind))).by_default(
+        ObjectiveKind::Welfare.name(),
+        of_rows.iter().map(|(with, name)| (with.as_str(), *name)),
+    )
 }
 
 fn help<T: Entry + ?Sized>(entry: Choice<T>) -> String {

@@ -20,7 +20,7 @@ use crate::{FileError, Problem, read_competing};
 
 pub use faults::{FaultEntry, FaultName, read_faults};
 pub use fedcompetitors_learn::TaskKind;
-pub use listing::{ListedEntry, ListedSetting, Listing, listings};
+pub use listing::{ListedDefault, ListedEntry, ListedSetting, Listing, listings};
 pub use methods::{Method, SHORT_NAMES, ShortName};
 pub use problem::FederationProblem;
 pub use settings::{

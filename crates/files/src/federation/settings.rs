@@ -500,6 +500,11 @@ pub fn written(value: impl Serialize) -> String {
     }
 }
 
+/// The default estimator and trainer for models with hidden layers or without.
+pub fn usual(has_hidden_layers: bool) -> [&'static str; 2] {
+    if has_hidden_layers { ["trunks", "trunks"] } else { ["evidence", "evidence"] }
+}
+
 impl Settings {
     /// The method that the file is about.
     pub fn method(&self) -> Method {
@@ -511,7 +516,7 @@ impl Settings {
     /// # Panics
     /// Never: a test asks for every default.
     pub fn estimator_kind(&self) -> Choice<EstimatorKind> {
-        let [estimator, _] = self.usual();
+        let [estimator, _] = usual(self.model.kind().has_hidden_layers());
         self.benefit.estimator.unwrap_or_else(|| Choice::named(estimator).expect("an estimator"))
     }
 
@@ -520,17 +525,8 @@ impl Settings {
     /// # Panics
     /// As [`Settings::estimator_kind`].
     pub fn trainer_kind(&self) -> Choice<TrainerKind> {
-        let [_, trainer] = self.usual();
+        let [_, trainer] = usual(self.model.kind().has_hidden_layers());
         self.training.trainer.unwrap_or_else(|| Choice::named(trainer).expect("a trainer"))
-    }
-
-    /// The default estimator and trainer for the file's model.
-    fn usual(&self) -> [&'static str; 2] {
-        if self.model.kind().has_hidden_layers() {
-            ["trunks", "trunks"]
-        } else {
-            ["evidence", "evidence"]
-        }
     }
 
     /// The objective that the file names, or the default for its estimator.
