@@ -295,6 +295,10 @@ class OtherRun(FedCompetitorsError):
     """A folder with a different run, or a run of another version."""
 
 
+class OtherRunFormat(FedCompetitorsError):
+    """A run whose record has the format of another version."""
+
+
 class DamagedRun(FedCompetitorsError):
     """A run whose record was changed or is damaged."""
 

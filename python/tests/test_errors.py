@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import sqlite3
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,14 @@ def about() -> Any:
 def damaged() -> object:
     Path("run").mkdir()
     Path("run/run.sqlite").write_bytes(b"nothing of ours")
+    return fc.audit("run")
+
+
+def other_format() -> object:
+    _native.Coordinator.begin("run", about(), A._native, [("", 1)] * 2)
+    record = sqlite3.connect("run/run.sqlite")
+    record.execute("PRAGMA user_version = 8")
+    record.close()
     return fc.audit("run")
 
 
@@ -133,6 +142,7 @@ CASES: dict[str, Callable[[], object]] = {
     "UnusableLearner": lambda: fc.Participant(3),  # type: ignore[arg-type]
     "NoRun": lambda: fc.audit("."),
     "DamagedRun": damaged,
+    "OtherRunFormat": other_format,
     "RunExists": lambda: [federation().run(np.zeros(1), "run", rounds=1) for _ in range(2)],
     "OtherRun": lambda: [
         federation().run(np.zeros(1), "run", rounds=rounds, resume=True) for rounds in (1, 2)

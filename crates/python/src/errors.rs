@@ -77,6 +77,7 @@ impl From<RunError> for Failure {
             RunError::File(error) => file_kind(&error.problem),
             RunError::Learning { error: FederateError::Guard { .. }, .. } => "GuardStopped",
             RunError::Damaged { .. } => "DamagedRun",
+            RunError::OtherFormat { .. } => "OtherRunFormat",
             RunError::Busy { .. } => "RunBusy",
             RunError::Exists { .. } => "RunExists",
             RunError::NoRun { .. } => "NoRun",

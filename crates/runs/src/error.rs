@@ -83,6 +83,18 @@ pub enum RunError {
         /// How.
         what: String,
     },
+    /// The record has the format of another version of the program.
+    #[error("{}: the record has format {found}{}; this program reads format {supported}", shown(&.path.display().to_string()), written_by(.program))]
+    OtherFormat {
+        /// Which.
+        path: PathBuf,
+        /// Its format.
+        found: i32,
+        /// The format that this program reads.
+        supported: i32,
+        /// The version that wrote it; empty where the record does not say.
+        program: String,
+    },
     /// Somebody else is at work there.
     #[error("another run is writing to {}", shown(&.folder.display().to_string()))]
     Busy {
@@ -165,6 +177,14 @@ fn of(training: Option<&str>) -> String {
     training.map(|training| format!("{training}: ")).unwrap_or_default()
 }
 
+fn written_by(program: &str) -> String {
+    if program.is_empty() {
+        String::new()
+    } else {
+        format!(" and was written by {}", shown(program))
+    }
+}
+
 impl RunError {
     pub(crate) fn unwritable(path: &Path, error: io::Error) -> Self {
         let problem = Problem::Unwritable(error);
@@ -206,6 +226,9 @@ impl RunError {
             },
             Self::Damaged { .. } => Advice::Hint(
                 "restore the folder from a backup, or start a new run in another folder".into(),
+            ),
+            Self::OtherFormat { .. } => Advice::Hint(
+                "read it with the version of the program that wrote it, or start a new run in another folder".into(),
             ),
             Self::UnknownEntry { .. } => {
                 Advice::Hint("give an entry that `collect` returned".into())

@@ -210,9 +210,16 @@ fn program() -> String {
     format!("version {} with checkpoints {}", env!("CARGO_PKG_VERSION"), saved::VERSION)
 }
 
-/// How the run in a folder stands; nothing if none can be read there.
-pub fn status(folder: &Path) -> Option<Status> {
-    Store::read(folder).and_then(|store| summary::status(&store)).ok()
+/// The status of the run in a folder; none if no run can be read there.
+///
+/// # Errors
+/// If its record has the format of another version.
+pub fn status(folder: &Path) -> Result<Option<Status>, RunError> {
+    match Store::read(folder).and_then(|store| summary::status(&store)) {
+        Ok(status) => Ok(Some(status)),
+        Err(error @ RunError::OtherFormat { .. }) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 fn competing_hash(competing: &CompetingGraph) -> String {

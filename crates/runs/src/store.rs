@@ -174,11 +174,13 @@ impl Store {
         if number("application_id")? != APPLICATION {
             return Err(self.damaged("it is not the database of a run".into()));
         }
-        let version = number("user_version")?;
-        if version == VERSION {
+        let found = number("user_version")?;
+        if found == VERSION {
             return Ok(());
         }
-        Err(self.damaged(format!("it is of version {version}; this program reads {VERSION}")))
+        let (path, program) = (self.path.clone(), self.said("program").ok().flatten());
+        let program = program.unwrap_or_default();
+        Err(RunError::OtherFormat { path, found, supported: VERSION, program })
     }
 
     /// Checks every page of the database, which reads all of it.

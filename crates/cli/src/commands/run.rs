@@ -53,7 +53,7 @@ pub fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         shown_path(&folder)
     );
     advise(advice);
-    if arguments.resume && runs::status(&folder).is_none() {
+    if arguments.resume && runs::status(&folder)?.is_none() {
         tell(&format!("{} contains no run to resume: starting a new one", shown_path(&folder)));
     }
     let faults = match &arguments.faults {
@@ -92,7 +92,7 @@ fn to_the_end(
     faults: Option<&(Faults, String)>,
     given: Option<BenefitGraph>,
 ) -> Result<Outcome, Failure> {
-    let before = runs::status(folder).filter(|status| resume && *status != Status::Running);
+    let before = runs::status(folder)?.filter(|status| resume && *status != Status::Running);
     let start = Instant::now();
     let bar = ProgressBar::new(0);
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %, {eta} left: {msg}");

@@ -122,6 +122,7 @@ impl Runs {
                 Err(error) => {
                     let standing = match error {
                         RunError::Damaged { .. } => "damaged",
+                        RunError::OtherFormat { .. } => "of another version",
                         _ => "cannot be read",
                     };
                     Listed {

@@ -308,6 +308,23 @@ fn two_runs_in_one_folder_and_other_surprises() {
     insta::assert_snapshot!(seen.join("\n\n"));
 }
 
+/// A record of another version is not damaged: the message names both versions.
+#[test]
+fn a_record_of_another_version_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
+    let database = rusqlite::Connection::open(sandbox.path("run/run.sqlite")).expect("a database");
+    database.execute_batch("PRAGMA user_version = 8").expect("a change");
+    drop(database);
+    let commands = [&["status", "run"][..], &["audit", "run"], &["report", "run"]];
+    let mut outputs: Vec<String> =
+        commands.iter().map(|command| seen(&sandbox.run(command))).collect();
+    outputs.push(seen(&run_small(&sandbox, &["--resume"])));
+    assert!(outputs.iter().all(|one| one == &outputs[0]), "{outputs:#?}");
+    insta::assert_snapshot!(outputs[0]);
+}
+
 /// Whatever is cut off or turned round in the database: never a panic, never success with
 /// other figures.
 #[test]
