@@ -83,7 +83,9 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Run one of the paper's experiments and print its table.
     Reproduce(ReproduceArguments),
-    /// List metrics, models, estimators, policies and trainers, with settings.
+    /// List what a federation file can name, with settings and defaults.
+    ///
+    /// These are rules, metrics, models, estimators, policies, objectives, trainers and methods.
     List(ListArguments),
     /// Generate a random federation, for tests and benchmarks.
     Generate(GenerateArguments),

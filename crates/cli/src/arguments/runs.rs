@@ -3,7 +3,10 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
+use fedcompetitors_federate::{estimate::EstimatorKind, train::TrainerKind};
 use fedcompetitors_graphs::{Choice, Rule};
+use fedcompetitors_learn::Metric;
+use fedcompetitors_select::Policy;
 
 use super::entry;
 
@@ -34,8 +37,7 @@ pub struct RunArguments {
     /// A script of faults to simulate: participants that drop out, come late or send invalid data.
     #[arg(long, value_name = "FILE")]
     pub faults: Option<PathBuf>,
-    /// Repeat the evaluation N times, with rows dealt out anew. Default: `repeats` of the federation
-    /// file.
+    /// Repeat the evaluation N times, with new folds. Default: `repeats` of the federation file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
     /// The rule that the federation's own plan keeps. Default: `rule` of the federation file.
@@ -69,6 +71,18 @@ pub struct InitArguments {
     /// The rule to write into the file.
     #[arg(long, value_parser = entry::<Rule>(), default_value_t = Choice(&Rule::Paths))]
     pub rule: Choice<Rule>,
+    /// The estimator of benefits. Default: as in a federation file that names none.
+    #[arg(long, value_name = "NAME", value_parser = entry::<EstimatorKind>())]
+    pub estimator: Option<Choice<EstimatorKind>>,
+    /// The policy that makes the plan. Default: as in a federation file that names none.
+    #[arg(long, value_name = "NAME", value_parser = entry::<dyn Policy>())]
+    pub policy: Option<Choice<dyn Policy>>,
+    /// The trainer. Default: as in a federation file that names none.
+    #[arg(long, value_name = "NAME", value_parser = entry::<TrainerKind>())]
+    pub trainer: Option<Choice<TrainerKind>>,
+    /// The metric that the run reports. Default: the first that fits the task.
+    #[arg(long, value_name = "NAME", value_parser = entry::<dyn Metric>())]
+    pub metric: Option<Choice<dyn Metric>>,
     /// List the categories that occur in the files. All participants will read them. Default:
     /// only with --by, where they share the file.
     #[arg(long)]

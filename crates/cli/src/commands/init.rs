@@ -12,7 +12,8 @@ use std::{
 };
 
 use fedcompetitors_files::{
-    FileError, MOST_PARTICIPANTS, Problem, Survey, atomically, count_values, survey,
+    FederationProblem, FileError, MOST_PARTICIPANTS, Problem, Survey, atomically, count_values,
+    parse_federation, survey,
 };
 use fedcompetitors_graphs::shown;
 use fedcompetitors_report::plural;
@@ -23,10 +24,10 @@ use crate::{
     output::{shown_path, tell},
 };
 use columns::{Columns, Use, sort};
-use draft::{Draft, quoted};
+use draft::{Choices, Draft, quoted};
 
 pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
-    let InitArguments { data, by, target, rule, out, force, with_categories } = arguments;
+    let InitArguments { data, by, target, rule, out, force, with_categories, .. } = arguments;
     let folder = if by.is_some() { data.parent().unwrap_or(Path::new("")) } else { data };
     let out = out.clone().unwrap_or_else(|| folder.join("federation.toml"));
     if out.exists() && !force {
@@ -58,8 +59,10 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
         header: surveys[0].header,
         with_categories: *with_categories || by.is_some(),
         participants: &participants,
+        choices: Choices::of(arguments),
     };
     let text = draft.text();
+    fit_together(&text)?;
     atomically(&out, |writer| writer.write_all(text.as_bytes()))?;
     strange_texts(&files, &surveys, &columns);
     draft.notes().iter().for_each(|note| tell(note));
@@ -72,12 +75,31 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// Refuses choices that do not go together, as `check` would. What a person is to add to the file is
+/// not asked for yet.
+fn fit_together(text: &str) -> Result<(), Failure> {
+    let Err(FileError { problem: Problem::Federation(problem), .. }) =
+        parse_federation(Path::new(""), text)
+    else {
+        return Ok(());
+    };
+    match *problem {
+        FederationProblem::OtherRule { .. }
+        | FederationProblem::PassesOn { .. }
+        | FederationProblem::OtherModels { .. }
+        | FederationProblem::Metric { .. } => {
+            Err(Failure::Usage { error: problem.to_string(), hint: problem.hint() })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A folder where there is a file for each participant, a file where they share one.
 fn check_path(data: &Path, shared: bool) -> Result<(), Failure> {
     let (error, hint) = if shared && data.is_dir() {
         ("folder", "with --by, give the one file that all participants share")
     } else if !shared && data.is_file() {
-        let hint = "give the folder with one data file per participant, or name the column of a shared file that tells them apart with --by";
+        let hint = "give the folder with one data file per participant, or name the column of a shared file that identifies the participant with --by";
         ("file", hint)
     } else {
         return Ok(());
@@ -144,7 +166,7 @@ fn by_value(path: &Path, column: &str, beside: &Path) -> Result<Vec<Participant>
     if values.is_empty() {
         return Err(Failure::Usage {
             error: format!("the column `{}` of {} has no values", shown(column), shown_path(path)),
-            hint: "name the column that tells participants apart with --by".into(),
+            hint: "name the column that identifies the participant with --by".into(),
         });
     }
     if values.len() > MOST_PARTICIPANTS {

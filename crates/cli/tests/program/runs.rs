@@ -611,6 +611,48 @@ fn init_check_run() {
     insta::assert_snapshot!("wrong_data", seen.join("\n\n"));
 }
 
+/// What is chosen by name is written, and refused where it does not go together.
+#[test]
+fn init_writes_what_is_chosen() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("city")).expect("a folder");
+    for name in ["east", "west"] {
+        let rows = (0..40).map(|row| format!("{},{}\n", row * 7 % 30, row / 3 % 2));
+        sandbox
+            .write(&format!("city/{name}.csv"), &format!("age,ill\n{}", rows.collect::<String>()));
+    }
+    let init = |choices: &[&str]| {
+        let output = sandbox.run(&[&["init", "city", "--force"], choices].concat());
+        let written = fs::read_to_string(sandbox.path("city/federation.toml"));
+        (output, written.unwrap_or_default())
+    };
+    let (estimator, policy) = (["--estimator", "mixture"], ["--policy", "greedy"]);
+    let (trainer, metric) = (["--trainer", "mixing"], ["--metric", "brier"]);
+    let (output, written) = init(&[estimator, policy, trainer, metric].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for lines in [
+        "metric = \"brier\"\n",
+        "[benefit]\nestimator = \"mixture\"\n",
+        "[selection]\npolicy = \"greedy\"\n",
+        "[training]\ntrainer = \"mixing\"\n",
+    ] {
+        assert!(written.contains(lines), "{lines}{written}");
+    }
+    let check = sandbox.run(&["check", "city/federation.toml"]);
+    assert_eq!(check.status.code(), Some(0), "{}", text(&check.stderr));
+    let networks = init(&["--trainer", "trunks", "--estimator", "trunks"]).1;
+    assert!(networks.contains("hidden = [32, 16]"), "{networks}");
+    let refused = [
+        &["--metric", "mse"][..],
+        &["--policy", "friends"],
+        &["--trainer", "evidence", "--estimator", "trunks"],
+        &["--trainer", "mixin"],
+    ];
+    let told: Vec<String> = refused.iter().map(|choices| seen(&init(choices).0)).collect();
+    insta::assert_snapshot!(told.join("\n\n"));
+    assert_eq!(init(&["--metric", "mse"]).1, networks, "nothing was written");
+}
+
 /// A table as institutions have them: a number and a name for each row, dates, amounts, notes.
 fn real_table(rows: u32, first: u32) -> String {
     let mut table = String::from("visit_id,who,seen,cost,note,age,grade,died\n");

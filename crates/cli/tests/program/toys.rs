@@ -58,6 +58,9 @@ const PYTHON: &str = "
 import json, fedcompetitors as fc
 kinds = ['policy', 'estimator', 'trainer', 'metric']
 print(json.dumps([name for kind in kinds for name in fc.entries(kind) if name.startswith('toy-')]))
+from fedcompetitors._registry import default_settings
+toys = [('estimator', 'toy-guess'), ('trainer', 'toy-relay')]
+print(json.dumps([default_settings(kind, name) for kind, name in toys]))
 ";
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -175,9 +178,13 @@ fn a_toy_of_each_kind_is_one_file_and_one_line() {
         let mut program = Command::new(out.join("debug/fedcompetitors"));
         program.current_dir(sandbox.0.path()).args(arguments).output().expect("it runs")
     };
-    // The help, and the document: what is new in it is about the toys.
+    // The help, and the document: what is new in it is about the toys and their settings.
     let help = text(&run(&["select", "--help"]).stdout);
     assert!(help.contains("- toy-plan:"), "{help}");
+    let help = text(&run(&["init", "--help"]).stdout);
+    for toy in ["toy-plan", "toy-guess", "toy-relay", "toy-error"] {
+        assert!(help.contains(&format!("- {toy}:")), "{toy}: {help}");
+    }
     let page = text(&run(&["list", "--format", "markdown"]).stdout);
     let before = fs::read_to_string(root().join("docs/methods.md")).expect("the document");
     let new: Vec<&str> =
@@ -217,7 +224,8 @@ fn python(package: &Path, out: &Path) {
         .expect("Python");
     assert_eq!(
         text(&said.stdout).trim(),
-        r#"["toy-plan", "toy-guess", "toy-relay", "toy-error"]"#,
+        "[\"toy-plan\", \"toy-guess\", \"toy-relay\", \"toy-error\"]\n\
+         [{\"guess\": 0.125}, {\"share\": 0.25}]",
         "{}",
         text(&said.stderr)
     );

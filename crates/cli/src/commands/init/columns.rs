@@ -12,7 +12,7 @@ pub struct Columns {
     /// In the order of the files if they agree about it, by name otherwise.
     pub all: Vec<Merged>,
     pub target: usize,
-    /// The column that tells participants apart.
+    /// The column that identifies the participant.
     by: Option<usize>,
     /// Columns that only some of the files have.
     pub partial: Vec<String>,
@@ -67,7 +67,7 @@ impl Columns {
         by.map_or(Ok(()), column_of_first)?;
         if target.is_some() && target == by {
             return Err(Failure::Usage {
-                error: "the target cannot be the column that tells participants apart".into(),
+                error: "the target cannot be the column that identifies the participant".into(),
                 hint: "choose another column with --target or --by".into(),
             });
         }

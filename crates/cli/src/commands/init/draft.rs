@@ -2,16 +2,20 @@
 
 use std::fmt::Write as _;
 
+use fedcompetitors_federate::{estimate::EstimatorKind, kinds::Models, train::TrainerKind};
 use fedcompetitors_files::{
     ColumnSurvey,
     federation::{TaskKind, written},
 };
-use fedcompetitors_graphs::{Rule, shown};
+use fedcompetitors_graphs::{Choice, Rule, shown};
+use fedcompetitors_learn::Metric;
+use fedcompetitors_select::Policy;
 
 use super::{
     Participant,
     columns::{Columns, Use, is_mostly_of_numbers},
 };
+use crate::arguments::InitArguments;
 
 /// What goes into a federation file.
 pub struct Draft<'a> {
@@ -21,6 +25,42 @@ pub struct Draft<'a> {
     pub header: bool,
     pub with_categories: bool,
     pub participants: &'a [Participant],
+    pub choices: Choices,
+}
+
+/// What is to be written into a federation file instead of the defaults.
+pub struct Choices {
+    estimator: Option<Choice<EstimatorKind>>,
+    policy: Option<Choice<dyn Policy>>,
+    trainer: Option<Choice<TrainerKind>>,
+    metric: Option<Choice<dyn Metric>>,
+}
+
+impl Choices {
+    pub fn of(arguments: &InitArguments) -> Self {
+        let InitArguments { estimator, policy, trainer, metric, .. } = *arguments;
+        Self { estimator, policy, trainer, metric }
+    }
+
+    /// Whether the estimator or the trainer is for models with hidden layers only.
+    fn need_hidden_layers(&self) -> bool {
+        let of_estimator = self.estimator.map(|kind| kind.0.with_defaults().models());
+        let of_trainer = self.trainer.map(|kind| kind.0.with_defaults().models());
+        [of_estimator, of_trainer].contains(&Some(Models::Hidden))
+    }
+
+    /// The sections with estimator, policy and trainer, of those that were chosen.
+    fn sections(&self) -> String {
+        let choices = [
+            ("benefit", "estimator", self.estimator.map(|one| one.to_string())),
+            ("selection", "policy", self.policy.map(|one| one.to_string())),
+            ("training", "trainer", self.trainer.map(|one| one.to_string())),
+        ];
+        let chosen = choices.into_iter().filter_map(|(section, key, name)| {
+            Some(format!("\n[{section}]\n{key} = {}\n", quoted(&name?)))
+        });
+        chosen.collect()
+    }
 }
 
 impl Draft<'_> {
@@ -41,8 +81,13 @@ impl Draft<'_> {
         text.push_str("compare = [\"local\", \"fedavg\"]  # methods to compare with\n");
         self.task(&mut text);
         self.data(&mut text);
-        text.push_str("\n[model]\nhidden = []                   # widths of hidden layers; empty: linear or logistic regression\n");
-        text.push_str("\n[evaluation]\nrepeats = 2                   # times that rows are dealt out to folds anew\nfolds = 5                     # each tests models that were trained on the others\n");
+        let hidden = if self.choices.need_hidden_layers() { "[32, 16]" } else { "[]" };
+        let _ = writeln!(
+            text,
+            "\n[model]\nhidden = {hidden:<20} # widths of hidden layers; empty: linear or logistic regression"
+        );
+        text.push_str(&self.choices.sections());
+        text.push_str("\n[evaluation]\nrepeats = 2                   # times that rows are divided into folds\nfolds = 5                     # each tests models that were trained on the others\n");
         for Participant { name, data } in self.participants {
             let _ = write!(
                 text,
@@ -69,6 +114,9 @@ impl Draft<'_> {
         );
         if let Some(values) = target.distinct.as_ref().filter(|_| kind != TaskKind::Regression) {
             let _ = writeln!(text, "classes = {}", list(values));
+        }
+        if let Some(metric) = self.choices.metric {
+            let _ = writeln!(text, "metric = {}", quoted(metric.0.name()));
         }
     }
 
