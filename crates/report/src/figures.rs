@@ -150,7 +150,7 @@ pub fn legend(summary: &Summary) -> String {
     let has_intervals = summary.own().and_then(|own| scores(summary, own));
     let intervals = match has_intervals.and_then(|scores| scores.mean.value.interval()) {
         None => "",
-        Some(_) => ",\nwith 95 % intervals from drawing rows anew",
+        Some(_) => ",\nwith 95 % bootstrap intervals",
     };
     format!("{metric} on {on} ({better} is better){intervals}.")
 }

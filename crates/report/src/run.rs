@@ -132,6 +132,9 @@ fn title(summary: &Summary) -> String {
     )
 }
 
+/// How the guarantees of the two rules differ.
+const OTHER_RULE: &str = "A method of the other rule gives another guarantee: under paths no participant's data reaches a competitor, directly or through others; under messages no participant receives a message that carries a competitor's data, but it may help a friend of its competitor.";
+
 /// What to know in reading the comparison.
 pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes: Vec<String> = best_text(summary).into_iter().collect();
@@ -142,7 +145,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
         notes.push("A reference breaks the rule and is shown only for comparison.".into());
     }
     if !others.is_empty() {
-        notes.push("A method of the other rule gives another guarantee; docs/how-it-works.md compares them.".into());
+        notes.push(OTHER_RULE.into());
     }
     let few: Vec<_> = summary
         .participants

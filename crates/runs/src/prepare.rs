@@ -294,7 +294,7 @@ impl Prepared {
         Ok(Learning { learner, split, inputs })
     }
 
-    /// One learner with everybody's data, whoever competes: the ceiling, for reference.
+    /// One learner with the data of all participants, including competitors: an upper limit, for reference.
     ///
     /// # Errors
     /// Never for learners of [`Prepared::learners`]: their data is of one shape.

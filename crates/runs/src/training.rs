@@ -44,7 +44,7 @@ struct Ready<'a> {
     federation: &'a Federation<'a>,
     /// Gradients that the estimate has cost each participant.
     spent: u64,
-    /// Is there one model for all, whoever competes?
+    /// Is there one model for all participants, including competitors?
     is_pooled: bool,
 }
 

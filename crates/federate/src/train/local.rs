@@ -3,7 +3,7 @@
 //! Linear models are fitted exactly to the training and validation rows, with coefficients averaged over
 //! strengths of a ridge by cross-validation inside these. Networks choose their decay: each of `decays` is
 //! tried with its share of half of the gradient budget, and the one with the lowest validation loss
-//! goes on with the other half. In the end the last layer is kept, or a head with a ridge on the last two
+//! continues with the other half. In the end the last layer is kept, or a head with a ridge on the last two
 //! hidden layers, whichever has the lower validation loss.
 
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
@@ -33,8 +33,8 @@ pub static KIND: TrainerKind = TrainerKind::new::<Local>(
 settings! {
     /// Settings of `local`.
     pub struct Local {
-        /// Decays that networks try; they share half of the gradient budget, and the best goes on with the
-        /// other half. With an empty list networks have the `decay` of `[training]`.
+        /// Decays that networks try; they share half of the gradient budget, and the best continues with
+        /// the other half. With an empty list networks have the `decay` of `[training]`.
         pub decays: Vec<f64> = vec![0.0, 1e-4, 1e-3, 1e-2],
     }
 }

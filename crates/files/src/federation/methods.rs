@@ -9,7 +9,7 @@ use fedcompetitors_select::Policy;
 pub enum Method {
     /// A plan and a trainer along it.
     Planned(Choice<dyn Policy>, Choice<TrainerKind>),
-    /// One model for all data, whoever competes: an upper limit, for reference only.
+    /// One model for the data of all participants, including competitors: an upper limit, for reference only.
     Pooled,
 }
 
@@ -64,7 +64,7 @@ pub const SHORT_NAMES: &[ShortName] = &[
     ShortName {
         name: "pooled",
         planned: None,
-        help: "One model for all data, whoever competes; a reference that breaks the rule.",
+        help: "One model for the data of all participants, including competitors; a reference that breaks the rule.",
     },
 ];
 

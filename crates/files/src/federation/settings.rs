@@ -393,7 +393,7 @@ impl Default for Training {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Evaluation {
-    /// How many times rows are dealt out anew.
+    /// How many times rows are divided into folds, each time into new ones.
     pub repeats: u32,
     /// Into how many folds, each of which is tested once; with one fold a part of the rows is tested. 5
     /// without hidden layers and 1 with, if absent.
