@@ -17,7 +17,7 @@ pub fn eicu(arguments: &EicuArguments) -> Result<Outcome, Failure> {
         line: None,
         problem: Problem::Eicu(problem),
     })?;
-    let (participants, text) = federation(&hospitals, &shown_path(out).to_string());
+    let (participants, text) = federation(&hospitals, &shown_path(out));
     make_folder(out)?;
     for participant in &participants {
         let path = out.join(&participant.file);
