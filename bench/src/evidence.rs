@@ -1,7 +1,7 @@
 //! Learning by evidence: its Local beside scikit-learn's with the same strengths and folds, and whole runs by
 //! the number of participants, rows and columns.
 
-use std::{path::Path, time::Duration};
+use std::{fmt::Write as _, path::Path, time::Duration};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
@@ -147,7 +147,7 @@ fn whole(size: Size) -> Result<Row, Failure> {
     };
     let (seconds, done) = timed(|| run_federation(&prepared, &options));
     done?;
-    let mebibytes = MEMORY.peak_usage() as f64 / (1 << 20) as f64;
+    let mebibytes = MEMORY.peak_usage() as f64 / f64::from(1 << 20);
     println!("{participants} × {rows} × {columns}: {seconds:.1} s, {mebibytes:.0} MiB");
     let numbers = [participants, rows, columns].map(|number| number.to_string());
     Ok([&numbers[..], &[format!("{seconds:.3}"), format!("{mebibytes:.0}")]].concat())
@@ -163,7 +163,8 @@ fn federation(size: Size) -> String {
             .filter(|_| stream.unit() < 0.12)
             .map(|b| format!("\"P{b}\""))
             .collect();
-        text += &format!(
+        let _ = write!(
+            text,
             "[[participants]]\nname = \"P{a}\"\ncompetes-with = [{}]\n\
              generate = {{ samples = {rows}, features = {columns}, kind = {}, difference = 0.5, own = 0.2 }}\n",
             competitors.join(", "),

@@ -228,19 +228,19 @@ class _Coordination(Exchange):
 
     def collect_gradients(self, replies: Mapping[int, Answer]) -> set[int]:
         """Takes what participants have answered; says whose cannot be used."""
-        offers = [
+        submissions = [
             (replies[who].model, None) if who in replies and replies[who].model is not None else None
             for who in range(len(self.names))
         ]
-        if not any(offers):
+        if not any(submissions):
             return set()
         entries = self.coordinator.collect(
             "gradient",
             self.start.size,
-            offers,  # type: ignore[arg-type]
+            submissions,  # type: ignore[arg-type]
         )
-        pairs = enumerate(zip(offers, entries, strict=True))
-        return {who for who, (offer, entry) in pairs if offer is not None and entry is None}
+        pairs = enumerate(zip(submissions, entries, strict=True))
+        return {who for who, (submission, entry) in pairs if submission is not None and entry is None}
 
     def follow(self, plan: Plan, why: str) -> None:
         """Follows a plan, which is proven first by what does not know who made it."""

@@ -124,7 +124,7 @@ class Coordinator:
         self,
         content: str,
         length: int,
-        offers: list[tuple[NDArray[np.float32], NDArray[np.float32] | None] | None],
+        submissions: list[tuple[NDArray[np.float32], NDArray[np.float32] | None] | None],
     ) -> list[int | None]: ...
     def deliver(
         self, to: int, content: str, values: NDArray[np.float32], made_of: list[int]

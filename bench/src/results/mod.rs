@@ -34,7 +34,7 @@ fn page(folder: &Path) -> Result<String, Failure> {
     }
     let others = stored::others(&runs, &experiments)?;
     let (federations, speeds) = (federations::newest(&runs)?, speed::newest(&runs)?);
-    Ok(Page { federations, others, speeds, experiments }.markdown())
+    Ok(Page { federations, experiments, others, speeds }.markdown())
 }
 
 #[cfg(test)]

@@ -62,15 +62,15 @@ pub fn overview(text: &mut String, federations: &[Federation], experiments: &[St
     header(text, &titles.collect::<Vec<_>>());
     for federation in federations {
         let label = [federation.title().to_owned(), federation.metric()];
-        line(text, label, |column| of_federation(federation, column));
+        line(text, &label, |column| of_federation(federation, column));
     }
     for stored in experiments {
         let label = [experiment_title(stored), stored.kind.metric_with_direction()];
-        line(text, label, |column| of_experiment(stored, column));
+        line(text, &label, |column| of_experiment(stored, column));
     }
 }
 
-fn line(text: &mut String, label: [String; 2], cell: impl Fn(&Column) -> Option<Cell>) {
+fn line(text: &mut String, label: &[String; 2], cell: impl Fn(&Column) -> Option<Cell>) {
     let mut cells = label.to_vec();
     for column in &COLUMNS {
         cells.push(match cell(column) {

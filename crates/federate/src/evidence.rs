@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::{
     FederateError, Federation,
-    exchange::{Exchange, Offer, Parcel},
+    exchange::{Exchange, Message, Submission},
 };
 
 /// Rows that must differ from the others in a column for it to be in a summary.
@@ -64,32 +64,32 @@ pub fn commit(
     federation: &Federation<'_>,
     exchange: &mut Exchange<'_>,
     fewest: usize,
-) -> Result<Vec<Option<Parcel>>, FederateError> {
+) -> Result<Vec<Option<Message>>, FederateError> {
     let messages = (0..federation.len())
         .into_par_iter()
         .map(|from| Ok(own(federation, from)?.summary(fewest).to_message()))
         .collect::<Result<Vec<_>, FederateError>>()?;
     let coefficients = own(federation, 0)?.rows().coefficients();
-    let offers = messages.into_iter().enumerate().map(|(from, values)| {
+    let submissions = messages.into_iter().enumerate().map(|(from, values)| {
         let carried = federation.own(from);
-        exchange.is_there(from).then(|| Offer { values, before: Vec::new(), carried })
+        exchange.is_there(from).then(|| Submission { values, before: Vec::new(), carried })
     });
-    let offers = offers.collect();
-    Ok(accepted(exchange, coefficients, offers))
+    let submissions = submissions.collect();
+    Ok(accepted(exchange, coefficients, submissions))
 }
 
 /// The coordinator takes what are summaries, and refuses by name what are none.
 fn accepted(
     exchange: &mut Exchange<'_>,
     coefficients: usize,
-    offers: Vec<Option<Offer>>,
-) -> Vec<Option<Parcel>> {
+    submissions: Vec<Option<Submission>>,
+) -> Vec<Option<Message>> {
     let length = Summary::message_length(coefficients);
-    let mut accepted = exchange.collect(Content::Summary, length, offers);
+    let mut accepted = exchange.collect(Content::Summary, length, submissions);
     for slot in &mut accepted {
-        let Some(parcel) = slot else { continue };
-        if let Err(bad) = Summary::from_message(coefficients, &parcel.values) {
-            exchange.incident(parcel.from, incident(bad));
+        let Some(message) = slot else { continue };
+        if let Err(bad) = Summary::from_message(coefficients, &message.values) {
+            exchange.incident(message.from, incident(bad));
             *slot = None;
         }
     }
@@ -116,7 +116,7 @@ pub struct Relations {
 /// A summary that the coordinator has accepted.
 struct Committed {
     /// The message, without its numbers.
-    receipt: Parcel,
+    receipt: Message,
     summary: Summary,
     /// The rows that it was made of.
     rows: usize,
@@ -139,7 +139,7 @@ impl Relations {
     /// If a model is not linear.
     pub fn new(
         federation: &Federation<'_>,
-        messages: &[Option<Parcel>],
+        messages: &[Option<Message>],
     ) -> Result<Self, FederateError> {
         let coefficients = own(federation, 0)?.rows().coefficients();
         let committed = messages.iter().map(|message| {
@@ -278,7 +278,7 @@ pub struct Sum {
     /// The sources that it is of.
     pub sources: Vec<Source>,
     /// The messages that it is made of.
-    pub made_of: Vec<Parcel>,
+    pub made_of: Vec<Message>,
 }
 
 /// Somebody whose data a receiver uses.
@@ -335,11 +335,11 @@ mod tests {
         exchange.begin(1);
         // The eigenvalues of the second are 3 and −1; the third is negative; the last is 0.
         let all = [[2.0, 1.0, 2.0], [1.0, 2.0, 1.0], [-1.0, 0.0, -1.0], [0.0; 3]];
-        let offers = all.iter().enumerate().map(|(from, curvature)| {
+        let submissions = all.iter().enumerate().map(|(from, curvature)| {
             let values = [&curvature[..], &[0.5, 0.5]].concat();
-            Some(Offer { values, before: Vec::new(), carried: vec![1 << from] })
+            Some(Submission { values, before: Vec::new(), carried: vec![1 << from] })
         });
-        let found = accepted(&mut exchange, 2, offers.collect());
+        let found = accepted(&mut exchange, 2, submissions.collect());
         let taken: Vec<bool> = found.iter().map(Option::is_some).collect();
         assert_eq!(taken, [true, false, false, true]);
         let (_, incidents) = exchange.drain();

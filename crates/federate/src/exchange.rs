@@ -25,9 +25,9 @@ use crate::{
     faults::{Faults, Garbage},
 };
 
-/// What a participant offers to the coordinator.
+/// What a participant sends to the coordinator.
 #[derive(Debug, Clone)]
-pub struct Offer {
+pub struct Submission {
     /// The numbers.
     pub values: Vec<f32>,
     /// Where they would be if the participant had done nothing: what the coordinator last
@@ -37,9 +37,9 @@ pub struct Offer {
     pub carried: Vec<u64>,
 }
 
-/// The same where it lies, for whoever cannot give it away.
+/// A submission whose numbers are borrowed.
 #[derive(Debug, Clone, Copy)]
-pub struct Offered<'a> {
+pub struct SubmissionView<'a> {
     /// The numbers.
     pub values: &'a [f32],
     /// Where they would be if the participant had done nothing; nothing stands for zeros.
@@ -48,15 +48,15 @@ pub struct Offered<'a> {
     pub carried: &'a [u64],
 }
 
-impl Offer {
-    fn lent(&self) -> Offered<'_> {
-        Offered { values: &self.values, before: &self.before, carried: &self.carried }
+impl Submission {
+    fn view(&self) -> SubmissionView<'_> {
+        SubmissionView { values: &self.values, before: &self.before, carried: &self.carried }
     }
 }
 
-/// What the coordinator has accepted.
+/// A submission that the coordinator has accepted, with its number in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parcel {
+pub struct Message {
     /// Who sent it.
     pub from: usize,
     /// The numbers.
@@ -65,7 +65,7 @@ pub struct Parcel {
     entry: u64,
 }
 
-impl Parcel {
+impl Message {
     /// Its number in the ledger.
     pub fn entry(&self) -> u64 {
         self.entry
@@ -167,26 +167,29 @@ impl<'a> Exchange<'a> {
         self.incidents.push(Incident { round: self.round, participant, kind });
     }
 
-    /// The coordinator takes what participants offer, each at its index, so many numbers
-    /// from each; what cannot be used is refused.
+    /// Takes the submissions of the participants, each at its index and of this length; what cannot be
+    /// used is refused.
     pub fn collect(
         &mut self,
         content: Content,
         length: usize,
-        mut offers: Vec<Option<Offer>>,
-    ) -> Vec<Option<Parcel>> {
-        for (from, offer) in offers.iter_mut().enumerate() {
+        mut submissions: Vec<Option<Submission>>,
+    ) -> Vec<Option<Message>> {
+        for (from, submission) in submissions.iter_mut().enumerate() {
             let garbage = self.faults.and_then(|faults| faults.garbage(self.round, from));
-            if let (Some(offer), Some(garbage)) = (offer, garbage) {
-                spoil(offer, garbage);
+            if let (Some(submission), Some(garbage)) = (submission, garbage) {
+                spoil(submission, garbage);
             }
         }
-        let lent: Vec<_> = offers.iter().map(|offer| offer.as_ref().map(Offer::lent)).collect();
+        let lent: Vec<_> = submissions
+            .iter()
+            .map(|submission| submission.as_ref().map(Submission::view))
+            .collect();
         let receipts = self.take(content, length, &lent);
-        let with_values = |(receipt, offer): (Option<Parcel>, Option<Offer>)| {
-            Some(Parcel { values: offer?.values, ..receipt? })
+        let with_values = |(receipt, submission): (Option<Message>, Option<Submission>)| {
+            Some(Message { values: submission?.values, ..receipt? })
         };
-        receipts.into_iter().zip(offers).map(with_values).collect()
+        receipts.into_iter().zip(submissions).map(with_values).collect()
     }
 
     /// As [`Exchange::collect`], without faults and without the numbers, which stay where they
@@ -195,24 +198,27 @@ impl<'a> Exchange<'a> {
         &mut self,
         content: Content,
         length: usize,
-        offers: &[Option<Offered<'_>>],
-    ) -> Vec<Option<Parcel>> {
-        let look = |offer: &Offered<'_>| (change(offer, length), self.weigh(offer.values));
-        let looked_at: Vec<_> = offers.par_iter().map(|offer| offer.as_ref().map(look)).collect();
+        submissions: &[Option<SubmissionView<'_>>],
+    ) -> Vec<Option<Message>> {
+        let look = |submission: &SubmissionView<'_>| {
+            (change(submission, length), self.weigh(submission.values))
+        };
+        let looked_at: Vec<_> =
+            submissions.par_iter().map(|submission| submission.as_ref().map(look)).collect();
         let usual = usual(looked_at.iter().flatten().filter_map(|(change, _)| change.ok()));
-        let mut accepted = Vec::with_capacity(offers.len());
-        for (from, (offer, looked_at)) in offers.iter().zip(looked_at).enumerate() {
-            let (Some(offer), Some((change, weighed))) = (offer, looked_at) else {
+        let mut accepted = Vec::with_capacity(submissions.len());
+        for (from, (submission, looked_at)) in submissions.iter().zip(looked_at).enumerate() {
+            let (Some(submission), Some((change, weighed))) = (submission, looked_at) else {
                 accepted.push(None);
                 continue;
             };
             accepted.push(
                 match change.and_then(|change| self.sized(from, content, change, usual)) {
                     Ok(()) => {
-                        let (values, carried) = (Vec::new(), offer.carried.to_vec());
+                        let (values, carried) = (Vec::new(), submission.carried.to_vec());
                         let way = (Some(from), None);
                         let entry = self.enter(way, content, Vec::new(), &carried, weighed);
-                        Some(Parcel { from, values, carried, entry })
+                        Some(Message { from, values, carried, entry })
                     }
                     Err(kind) => {
                         self.incident(from, kind);
@@ -253,22 +259,22 @@ impl<'a> Exchange<'a> {
         content: Content,
         values: Vec<f32>,
         carried: Vec<u64>,
-    ) -> Parcel {
+    ) -> Message {
         let weighed = self.weigh(&values);
         let entry = self.enter((Some(from), None), content, Vec::new(), &carried, weighed);
-        Parcel { from, values, carried, entry }
+        Message { from, values, carried, entry }
     }
 
     /// Takes a participant's data into the coordinator's trust.
-    pub fn entrust(&mut self, from: usize) -> Parcel {
+    pub fn entrust(&mut self, from: usize) -> Message {
         let mut carried = vec![0; self.competing.competitors(from).len()];
         bits::insert(&mut carried, from);
         let (way, weighed) = ((Some(from), None), self.weigh(&[]));
         let entry = self.enter(way, Content::Data, Vec::new(), &carried, weighed);
-        Parcel { from, values: Vec::new(), carried, entry }
+        Message { from, values: Vec::new(), carried, entry }
     }
 
-    /// Hands a participant what was made of these parcels; returns whose data it carries.
+    /// Hands a participant what was made of these messages; returns whose data it carries.
     ///
     /// # Errors
     /// If it carries data of a competitor.
@@ -277,31 +283,31 @@ impl<'a> Exchange<'a> {
         to: usize,
         content: Content,
         values: &[f32],
-        made_of: &[Parcel],
+        made_of: &[Message],
     ) -> Result<Vec<u64>, FederateError> {
         let mut carried = vec![0; self.competing.competitors(to).len()];
-        for parcel in made_of {
-            bits::union(&mut carried, &parcel.carried);
+        for message in made_of {
+            bits::union(&mut carried, &message.carried);
         }
         if let Some(rival) = common_ones(&carried, self.competing.competitors(to)).next() {
             return Err(self.breach(to, rival, made_of));
         }
-        for parcel in made_of.iter().filter(|parcel| parcel.from != to) {
-            for other in ones(&parcel.carried).filter(|&other| other != to) {
-                self.memory.first_from.entry((to, other)).or_insert(parcel.from);
+        for message in made_of.iter().filter(|message| message.from != to) {
+            for other in ones(&message.carried).filter(|&other| other != to) {
+                self.memory.first_from.entry((to, other)).or_insert(message.from);
             }
         }
-        let entries = made_of.iter().map(|parcel| parcel.entry).collect();
+        let entries = made_of.iter().map(|message| message.entry).collect();
         let weighed = self.weigh(values);
         self.enter((None, Some(to)), content, entries, &carried, weighed);
         Ok(carried)
     }
 
     /// The way that a competitor's data would have taken.
-    fn breach(&self, to: usize, rival: usize, made_of: &[Parcel]) -> FederateError {
+    fn breach(&self, to: usize, rival: usize, made_of: &[Message]) -> FederateError {
         let mut path = vec![to];
-        let last = made_of.iter().find(|parcel| contains(&parcel.carried, rival));
-        let mut at = last.map_or(rival, |parcel| parcel.from);
+        let last = made_of.iter().find(|message| contains(&message.carried, rival));
+        let mut at = last.map_or(rival, |message| message.from);
         while at != rival && path.len() <= self.competing.participants().len() {
             path.push(at);
             at = self.memory.first_from.get(&(at, rival)).copied().unwrap_or(rival);
@@ -398,13 +404,13 @@ pub fn numbers(bytes: &[u8]) -> (impl Iterator<Item = f32> + '_, &[u8]) {
     (fours.iter().copied().map(f32::from_le_bytes), rest)
 }
 
-/// How much an offer changes, if it can be used at all.
-fn change(offer: &Offered<'_>, length: usize) -> Result<f64, IncidentKind> {
-    if offer.values.len() != length {
+/// How much a submission changes, if it can be used at all.
+fn change(submission: &SubmissionView<'_>, length: usize) -> Result<f64, IncidentKind> {
+    if submission.values.len() != length {
         return Err(IncidentKind::WrongLength);
     }
-    let (both, rest) = offer.values.split_at(offer.before.len().min(length));
-    let size = (squares(both, offer.before) + squares(rest, &[])).sqrt();
+    let (both, rest) = submission.values.split_at(submission.before.len().min(length));
+    let size = (squares(both, submission.before) + squares(rest, &[])).sqrt();
     if size.is_finite() { Ok(size) } else { Err(IncidentKind::NotFinite) }
 }
 
@@ -438,16 +444,16 @@ fn usual(changes: impl Iterator<Item = f64>) -> Option<f64> {
     (changes.len() >= FEW).then(|| changes[(changes.len() - 1) / 2])
 }
 
-/// What a fault makes of an offer.
-fn spoil(offer: &mut Offer, garbage: Garbage) {
+/// What a fault makes of a submission.
+fn spoil(submission: &mut Submission, garbage: Garbage) {
     match garbage {
-        Garbage::Nan => offer.values.iter_mut().step_by(2).for_each(|value| *value = f32::NAN),
+        Garbage::Nan => submission.values.iter_mut().step_by(2).for_each(|value| *value = f32::NAN),
         Garbage::WrongLength => {
-            offer.values.pop();
+            submission.values.pop();
         }
         Garbage::Huge => {
-            let before = offer.before.iter().copied().chain(std::iter::repeat(0.0));
-            for (value, before) in offer.values.iter_mut().zip(before) {
+            let before = submission.before.iter().copied().chain(std::iter::repeat(0.0));
+            for (value, before) in submission.values.iter_mut().zip(before) {
                 *value = before + 1000.0 * (*value - before);
             }
         }
@@ -464,17 +470,21 @@ mod tests {
             let values: Vec<f32> = (0..length).map(|at| f32::from(at) * 0.75 - 3.0).collect();
             for known in 0..=length {
                 let before: Vec<f32> = (0..known).map(|at| f32::from(at) * 0.5).collect();
-                let offer = Offered { values: &values, before: &before, carried: &[] };
+                let submission = SubmissionView { values: &values, before: &before, carried: &[] };
                 let padded = before.iter().copied().chain(std::iter::repeat(0.0));
                 let plain = values.iter().zip(padded);
                 let plain = plain.map(|(value, before)| f64::from(value - before).powi(2));
-                let (found, expected) = (change(&offer, length.into()), plain.sum::<f64>().sqrt());
+                let (found, expected) =
+                    (change(&submission, length.into()), plain.sum::<f64>().sqrt());
                 assert!((found.expect("finite") - expected).abs() < 1e-9, "{length} {known}");
             }
-            let offer = Offered { values: &values, before: &[], carried: &[] };
-            assert_eq!(change(&offer, usize::from(length) + 1), Err(IncidentKind::WrongLength));
+            let submission = SubmissionView { values: &values, before: &[], carried: &[] };
+            assert_eq!(
+                change(&submission, usize::from(length) + 1),
+                Err(IncidentKind::WrongLength)
+            );
         }
-        let offer = Offered { values: &[1.0, f32::NAN], before: &[], carried: &[] };
-        assert_eq!(change(&offer, 2), Err(IncidentKind::NotFinite));
+        let submission = SubmissionView { values: &[1.0, f32::NAN], before: &[], carried: &[] };
+        assert_eq!(change(&submission, 2), Err(IncidentKind::NotFinite));
     }
 }

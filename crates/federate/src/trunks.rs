@@ -8,7 +8,7 @@ use fedcompetitors_record::Content;
 
 use crate::{
     FederateError, Federation,
-    exchange::{Exchange, Offer, Parcel},
+    exchange::{Exchange, Message, Submission},
 };
 
 /// The learner of a participant whose model has hidden layers.
@@ -33,19 +33,19 @@ pub fn commit(
     federation: &Federation<'_>,
     exchange: &mut Exchange<'_>,
     networks: &[&[f32]],
-) -> Result<Vec<Option<Parcel>>, FederateError> {
+) -> Result<Vec<Option<Message>>, FederateError> {
     let length = network(federation, 0)?.model().trunk();
-    let offers = networks.iter().enumerate().map(|(from, parameters)| {
+    let submissions = networks.iter().enumerate().map(|(from, parameters)| {
         let trunk = network(federation, from)?.model().trunk();
-        let offer = Offer {
+        let submission = Submission {
             values: parameters[..trunk].to_vec(),
             before: Vec::new(),
             carried: federation.own(from),
         };
-        Ok(exchange.is_there(from).then_some(offer))
+        Ok(exchange.is_there(from).then_some(submission))
     });
-    let offers = offers.collect::<Result<Vec<_>, FederateError>>()?;
-    Ok(exchange.collect(Content::Trunk, length, offers))
+    let submissions = submissions.collect::<Result<Vec<_>, FederateError>>()?;
+    Ok(exchange.collect(Content::Trunk, length, submissions))
 }
 
 /// What another's trunk says of a participant's rows, with the validation loss of a head on that alone;

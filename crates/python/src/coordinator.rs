@@ -66,7 +66,7 @@ pub fn direction(metric: &str, given: Option<&str>) -> Result<&'static str, Fail
 type Figure = (usize, String, String, Option<f64>);
 
 /// A participant's own numbers, and what the coordinator last knew of it.
-type Offer<'py> = Option<(PyReadonlyArray1<'py, f32>, Option<PyReadonlyArray1<'py, f32>>)>;
+type Submission<'py> = Option<(PyReadonlyArray1<'py, f32>, Option<PyReadonlyArray1<'py, f32>>)>;
 
 /// A participant's model in the end, from whom it has learned, and the entry that it came with.
 type Model<'py> = (PyReadonlyArray1<'py, f32>, Vec<(usize, f32)>, Option<u64>);
@@ -155,9 +155,9 @@ impl Coordinator {
     /// The last that was accepted of everybody, in a resumed run.
     fn kept<'py>(&self, py: Python<'py>) -> Result<Vec<Kept<'py>>, Failure> {
         let kept = self.with(py, |opened| Ok(std::mem::take(&mut opened.stand.kept)))?;
-        let kept = kept.into_iter().map(|parcel| {
-            let entry = parcel.entry();
-            (parcel.from, entry, PyArray1::from_vec(py, parcel.values))
+        let kept = kept.into_iter().map(|message| {
+            let entry = message.entry();
+            (message.from, entry, PyArray1::from_vec(py, message.values))
         });
         Ok(kept.collect())
     }
@@ -230,13 +230,13 @@ impl Coordinator {
         py: Python<'_>,
         content: &str,
         length: usize,
-        offers: Vec<Offer<'_>>,
+        submissions: Vec<Submission<'_>>,
     ) -> Result<Vec<Option<u64>>, Failure> {
         let content = content_of(content)?;
-        let slices = offers
+        let slices = submissions
             .iter()
-            .map(|offer| {
-                offer
+            .map(|submission| {
+                submission
                     .as_ref()
                     .map(|(values, before)| {
                         let before = before.as_ref().map_or(Ok(&[][..]), |before| slice(before))?;

@@ -28,7 +28,7 @@ use aside::Aside;
 use fedcompetitors_federate::{
     FederateError,
     estimate::MIXTURE,
-    exchange::{self, Content, Exchange, IncidentKind, Offered, Parcel, hex},
+    exchange::{self, Content, Exchange, IncidentKind, Message, SubmissionView, hex},
     saved,
     train::MIXING,
 };
@@ -87,7 +87,7 @@ pub struct Stand {
     /// The benefits, if they were estimated.
     pub benefit: Option<BenefitGraph>,
     /// The last that was accepted of everybody.
-    pub kept: Vec<Parcel>,
+    pub kept: Vec<Message>,
     /// Is it at its end?
     pub is_complete: bool,
 }
@@ -107,7 +107,7 @@ pub struct Coordinator {
     /// Whose data everybody may carry, as sets of bits.
     carried: Vec<Vec<u64>>,
     /// What was accepted, by its entry, until the next round.
-    parcels: Vec<Parcel>,
+    messages: Vec<Message>,
     happened: Happened,
     /// What the training had at the door, while there is an estimate.
     aside: Option<Aside>,
@@ -168,7 +168,7 @@ impl Coordinator {
             memory,
             carried: own(&competing),
             competing,
-            parcels: Vec::new(),
+            messages: Vec::new(),
             happened: Happened::default(),
             aside: None,
             since: Instant::now(),
@@ -220,7 +220,7 @@ impl Coordinator {
                 (stand.round, stand.state) = (checkpoint.round, checkpoint.state);
             }
             stand.kept = all.store.kept(training.id)?;
-            all.parcels = all.store.receipts(training.id)?;
+            all.messages = all.store.receipts(training.id)?;
         }
         if !is_complete {
             all.store.go_on()?;
@@ -300,20 +300,20 @@ impl Coordinator {
         &mut self,
         content: Content,
         length: usize,
-        offers: &[Option<(&[f32], &[f32])>],
+        submissions: &[Option<(&[f32], &[f32])>],
     ) -> Result<Vec<Option<u64>>, RunError> {
         let receipts = self.exchange(|exchange, carried| {
-            let offers: Vec<_> = offers
+            let submissions: Vec<_> = submissions
                 .iter()
                 .zip(carried)
-                .map(|(offer, carried)| {
-                    offer.map(|(values, before)| Offered { values, before, carried })
+                .map(|(submission, carried)| {
+                    submission.map(|(values, before)| SubmissionView { values, before, carried })
                 })
                 .collect();
-            Ok(exchange.take(content, length, &offers))
+            Ok(exchange.take(content, length, &submissions))
         })?;
-        let entries = receipts.iter().map(|receipt| receipt.as_ref().map(Parcel::entry)).collect();
-        self.parcels.extend(receipts.into_iter().flatten());
+        let entries = receipts.iter().map(|receipt| receipt.as_ref().map(Message::entry)).collect();
+        self.messages.extend(receipts.into_iter().flatten());
         Ok(entries)
     }
 
@@ -329,8 +329,8 @@ impl Coordinator {
         values: &[f32],
         made_of: &[u64],
     ) -> Result<Vec<usize>, RunError> {
-        let made_of: Vec<Parcel> =
-            made_of.iter().map(|&entry| self.parcel(entry).cloned()).collect::<Result<_, _>>()?;
+        let made_of: Vec<Message> =
+            made_of.iter().map(|&entry| self.message(entry).cloned()).collect::<Result<_, _>>()?;
         let carried =
             self.exchange(|exchange, _| exchange.deliver(to, content, values, &made_of))?;
         bits::union(&mut self.carried[to], &carried);
@@ -447,13 +447,13 @@ impl Coordinator {
     /// # Errors
     /// If nobody has sent it.
     pub fn provenance(&self, entry: u64) -> Result<Vec<usize>, RunError> {
-        Ok(bits::ones(self.parcel(entry)?.carried()).collect())
+        Ok(bits::ones(self.message(entry)?.carried()).collect())
     }
 
     /// What was accepted as this entry.
-    fn parcel(&self, entry: u64) -> Result<&Parcel, RunError> {
-        let parcel = self.parcels.iter().find(|parcel| parcel.entry() == entry);
-        parcel.ok_or(RunError::UnknownEntry { entry })
+    fn message(&self, entry: u64) -> Result<&Message, RunError> {
+        let message = self.messages.iter().find(|message| message.entry() == entry);
+        message.ok_or(RunError::UnknownEntry { entry })
     }
 
     /// Notes figures of this round.

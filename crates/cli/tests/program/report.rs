@@ -292,8 +292,8 @@ fn a_run_without_local_says_why_there_is_no_gain() {
         coordinator.follow((&text, "{}", why), &benefit, &explain).expect("followed");
         coordinator.begin_round(round);
         let values = [1.0_f32, 2.0];
-        let offers = [Some((&values[..], &values[..])), None, None];
-        let entries = coordinator.collect(Content::Model, 2, &offers).expect("taken");
+        let submissions = [Some((&values[..], &values[..])), None, None];
+        let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
         coordinator.incident(1, IncidentKind::Missing).expect("noted");
         if round == 2 {
             let entry = entries[0].expect("accepted");
@@ -308,8 +308,9 @@ fn a_run_without_local_says_why_there_is_no_gain() {
         coordinator.tell(vec![told(0), told(2)]);
     }
     let values = [1.0_f32, 2.0];
-    let offer = Some((&values[..], &values[..]));
-    let last = coordinator.collect(Content::Model, 2, &[offer, None, offer]).expect("taken");
+    let submission = Some((&values[..], &values[..]));
+    let last =
+        coordinator.collect(Content::Model, 2, &[submission, None, submission]).expect("taken");
     let parts = [vec![(0, 1.0)], vec![(1, 1.0)], vec![(0, 0.5), (2, 0.5)]];
     let models = parts.into_iter().zip(last);
     let models: Vec<_> =

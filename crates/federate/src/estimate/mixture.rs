@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::{Estimator, EstimatorKind, Found, Inputs, Search, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Parcel},
+    exchange::{Content, Exchange, Message},
     kinds::{BadSettings, Settings, in_range, settings},
     train::{Batches, Headed, each},
 };
@@ -96,7 +96,7 @@ impl Mixture {
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
         batch: Option<usize>,
-    ) -> Result<(Vec<Parcel>, Vec<Seeker>), FederateError> {
+    ) -> Result<(Vec<Message>, Vec<Seeker>), FederateError> {
         let seekers = (0..federation.len())
             .into_par_iter()
             .map(|participant| self.probe(federation, participant, batch))
@@ -138,7 +138,7 @@ impl Mixture {
         &self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
-        probes: &[Parcel],
+        probes: &[Message],
         seekers: &mut [Seeker],
     ) -> Result<(), FederateError> {
         let shared = federation.shared();

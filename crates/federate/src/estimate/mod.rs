@@ -19,7 +19,7 @@ use fedcompetitors_record::{Flow, FlowSource};
 
 use crate::{
     FederateError, Federation,
-    exchange::{Exchange, Parcel},
+    exchange::{Exchange, Message},
     kinds::{Kind, Made, Models},
     train::weights_by_samples,
 };
@@ -139,7 +139,7 @@ fn candidates(federation: &Federation<'_>, to: usize) -> Vec<usize> {
 }
 
 /// All participants entrust the coordinator with their data, for estimators that train on it.
-fn entrust_all(federation: &Federation<'_>, exchange: &mut Exchange<'_>) -> Vec<Parcel> {
+fn entrust_all(federation: &Federation<'_>, exchange: &mut Exchange<'_>) -> Vec<Message> {
     exchange.begin(1);
     (0..federation.len()).map(|participant| exchange.entrust(participant)).collect()
 }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
 use crate::{
     FederateError, Federation,
-    exchange::{Exchange, Parcel},
+    exchange::{Exchange, Message},
     kinds::{BadSettings, Models, Settings, in_range, settings},
     train::{Descent, Effort, VALIDATE_EVERY, each},
     trunks::{commit, network},
@@ -67,15 +67,15 @@ impl Estimator for Trunks {
             networks.iter().map(|one| one.early_stopping.best().parameters).collect();
         let committed = commit(federation, exchange, &networks)?;
         exchange.begin(2);
-        let mut received: Vec<(usize, usize, &Parcel)> = Vec::new();
+        let mut received: Vec<(usize, usize, &Message)> = Vec::new();
         for to in 0..federation.len() {
             for from in candidates(federation, to).into_iter().skip(1) {
-                let Some(parcel) = committed[from].as_ref().filter(|_| exchange.is_there(to))
+                let Some(message) = committed[from].as_ref().filter(|_| exchange.is_there(to))
                 else {
                     continue;
                 };
-                exchange.deliver(to, Content::Trunk, &parcel.values, &[parcel.receipt()])?;
-                received.push((to, from, parcel));
+                exchange.deliver(to, Content::Trunk, &message.values, &[message.receipt()])?;
+                received.push((to, from, message));
             }
         }
         let own = (0..federation.len()).into_par_iter().map(|of| {
@@ -85,9 +85,9 @@ impl Estimator for Trunks {
             Ok((learner, activations, alone))
         });
         let own = own.collect::<Result<Vec<_>, FederateError>>()?;
-        let reduced = received.par_iter().map(|&(to, _, parcel)| {
+        let reduced = received.par_iter().map(|&(to, _, message)| {
             let (learner, activations, alone) = &own[to];
-            let others = learner.activations(&parcel.values);
+            let others = learner.activations(&message.values);
             if !others.are_finite() {
                 return 0.0;
             }

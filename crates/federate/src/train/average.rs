@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Offer, Parcel},
+    exchange::{Content, Exchange, Message, Submission},
     saved,
 };
 
@@ -100,8 +100,8 @@ struct Group {
     common: Vec<f32>,
     control: Vec<f32>,
     /// The messages that they were made of.
-    models: Vec<Parcel>,
-    controls: Vec<Parcel>,
+    models: Vec<Message>,
+    controls: Vec<Message>,
 }
 
 impl Group {
@@ -145,7 +145,7 @@ struct Member {
     gradients: Vec<f32>,
     control: Vec<f32>,
     /// The message with which the coordinator received its control variate.
-    sent_control: Option<Parcel>,
+    sent_control: Option<Message>,
 }
 
 /// A training in progress.
@@ -221,7 +221,7 @@ impl Rounds {
     ) -> Result<(), FederateError> {
         let shared = federation.shared();
         let controlled = self.correction == Correction::ControlVariates;
-        let mut models: Vec<Option<Offer>> = vec![None; self.members.len()];
+        let mut models: Vec<Option<Submission>> = vec![None; self.members.len()];
         let mut gradients = models.clone();
         for group in self.groups.iter().filter(|group| !group.is_alone()) {
             for &at in group.members.iter().filter(|&&member| there[member]) {
@@ -229,30 +229,30 @@ impl Rounds {
                 let carried = descent.carried.clone();
                 let (values, before) =
                     (descent.parameters[..shared].to_vec(), group.common.clone());
-                models[at] = Some(Offer { values, before, carried: carried.clone() });
+                models[at] = Some(Submission { values, before, carried: carried.clone() });
                 if controlled {
                     kernels::scale(sum, 1.0 / steps as f32);
                     let (values, before) = (sum.clone(), Vec::new());
-                    gradients[at] = Some(Offer { values, before, carried });
+                    gradients[at] = Some(Submission { values, before, carried });
                 }
             }
         }
         let models = exchange.collect(Content::Model, shared, models);
         let controls = exchange.collect(Content::Gradient, shared, gradients);
-        for (member, parcel) in self.members.iter_mut().zip(controls) {
-            if let Some(mut parcel) = parcel {
-                member.control = std::mem::take(&mut parcel.values);
-                member.sent_control = Some(parcel);
+        for (member, message) in self.members.iter_mut().zip(controls) {
+            if let Some(mut message) = message {
+                member.control = std::mem::take(&mut message.values);
+                member.sent_control = Some(message);
             }
         }
         for group in self.groups.iter_mut().filter(|group| !group.is_alone()) {
             let weight = |&member: &usize| self.members[member].weight;
             let sent =
                 group.members.iter().filter_map(|at| Some((models[*at].as_ref()?, weight(at))));
-            let sent: Vec<(&Parcel, f32)> = sent.collect();
+            let sent: Vec<(&Message, f32)> = sent.collect();
             if let Some(mean) = mixture(&sent, sent.len() == group.members.len()) {
                 group.common = mean;
-                group.models = sent.iter().map(|(parcel, _)| parcel.receipt()).collect();
+                group.models = sent.iter().map(|(message, _)| message.receipt()).collect();
             }
             if controlled {
                 // The last control variate of an absent member still counts.

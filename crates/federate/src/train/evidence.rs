@@ -18,7 +18,7 @@ use super::{Best, Effort, Trainer, TrainerKind, Training, descent::each};
 use crate::{
     FederateError, Federation,
     evidence::{FEWEST, Relations, commit, most_coefficients, own, own_rows},
-    exchange::{Exchange, Parcel},
+    exchange::{Exchange, Message},
     kinds::{Models, Settings, settings},
     saved,
 };
@@ -98,7 +98,7 @@ struct Rounds {
     done: usize,
     members: Vec<Member>,
     /// The summaries that were accepted in the first round.
-    messages: Vec<Option<Parcel>>,
+    messages: Vec<Option<Message>>,
     /// What summaries leave out, and sums with a single source.
     disclosures: Vec<Disclosure>,
 }

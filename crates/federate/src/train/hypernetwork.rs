@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Parcel},
+    exchange::{Content, Exchange, Message},
     kinds::{BadSettings, Settings, in_range, settings},
     saved,
 };
@@ -146,7 +146,7 @@ struct Rounds {
     evaluations: usize,
     owners: Vec<Owner>,
     /// The data that the coordinator has been trusted with.
-    entrusted: Vec<Option<Parcel>>,
+    entrusted: Vec<Option<Message>>,
     /// Steps that were made.
     done: usize,
 }
@@ -205,9 +205,9 @@ impl Training for Rounds {
             let owner = &self.owners[to];
             if owner.has_others() {
                 let kept = owner.best().early_stopping.best();
-                let parcels = ones(kept.carried).filter_map(|from| self.entrusted[from].clone());
-                let parcels: Vec<Parcel> = parcels.collect();
-                exchange.deliver(to, Content::Model, kept.parameters, &parcels)?;
+                let messages = ones(kept.carried).filter_map(|from| self.entrusted[from].clone());
+                let messages: Vec<Message> = messages.collect();
+                exchange.deliver(to, Content::Model, kept.parameters, &messages)?;
             }
         }
         Ok(())

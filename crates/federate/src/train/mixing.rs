@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Offer, Parcel},
+    exchange::{Content, Exchange, Message, Submission},
     kinds::{BadSettings, Settings, in_range, settings},
     saved,
 };
@@ -324,17 +324,17 @@ impl Rounds {
         there: &[bool],
         content: Content,
         given: impl Fn(&Mixer) -> (Vec<f32>, Vec<f32>),
-    ) -> Vec<Option<Parcel>> {
+    ) -> Vec<Option<Message>> {
         let sends = |mixer: &Mixer| {
             there[mixer.descent.participant] && (mixer.is_used || !mixer.is_alone())
         };
-        let offer = |mixer: &Mixer| {
+        let submission = |mixer: &Mixer| {
             let (values, before) = given(mixer);
-            Offer { values, before, carried: mixer.descent.carried.clone() }
+            Submission { values, before, carried: mixer.descent.carried.clone() }
         };
-        let offers = self.mixers.iter().map(|mixer| sends(mixer).then(|| offer(mixer)));
+        let submissions = self.mixers.iter().map(|mixer| sends(mixer).then(|| submission(mixer)));
         let shared = self.mixers.first().map_or(0, |mixer| mixer.start.len());
-        exchange.collect(content, shared, offers.collect())
+        exchange.collect(content, shared, submissions.collect())
     }
 }
 
@@ -373,19 +373,19 @@ impl Mixer {
         &mut self,
         exchange: &mut Exchange<'_>,
         content: Content,
-        sent: &[Option<Parcel>],
+        sent: &[Option<Message>],
     ) -> Result<Option<Vec<f32>>, FederateError> {
         let to = self.descent.participant;
         let parts =
             self.parts.iter().filter_map(|&(from, part)| Some((sent[from].as_ref()?, part)));
-        let parts: Vec<(&Parcel, f32)> = parts.collect();
+        let parts: Vec<(&Message, f32)> = parts.collect();
         if self.is_alone() || sent[to].is_none() {
             return Ok(None);
         }
         let Some(mixture) = mixture(&parts, parts.len() == self.parts.len()) else {
             return Ok(None);
         };
-        let made_of: Vec<Parcel> = parts.iter().map(|(parcel, _)| parcel.receipt()).collect();
+        let made_of: Vec<Message> = parts.iter().map(|(message, _)| message.receipt()).collect();
         let carried = exchange.deliver(to, content, &mixture, &made_of)?;
         self.descent.receive(&carried);
         Ok(Some(mixture))

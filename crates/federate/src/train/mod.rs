@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     FederateError, Federation,
-    exchange::{Exchange, Parcel},
+    exchange::{Exchange, Message},
     kinds::{Kind, Made, Models},
 };
 
@@ -237,9 +237,9 @@ pub(crate) fn weights_by_samples(federation: &Federation<'_>, members: &[usize])
 
 /// The weighted sum of what was sent; if some are missing, the other weights are scaled to sum to 1.
 /// None if nothing was sent.
-fn mixture(sent: &[(&Parcel, f32)], all_there: bool) -> Option<Vec<f32>> {
+fn mixture(sent: &[(&Message, f32)], all_there: bool) -> Option<Vec<f32>> {
     let total = if all_there { 1.0 } else { sent.iter().map(|(_, weight)| weight).sum() };
-    let parts = sent.iter().map(|(parcel, weight)| (&parcel.values[..], weight / total));
+    let parts = sent.iter().map(|(message, weight)| (&message.values[..], weight / total));
     let parts: Vec<(&[f32], f32)> = parts.collect();
     if parts.is_empty() { None } else { Some(weighted_sum(&parts)) }
 }

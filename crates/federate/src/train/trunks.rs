@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    exchange::{Exchange, Parcel},
+    exchange::{Exchange, Message},
     kinds::{BadSettings, Models, Settings, in_range, settings},
     saved,
     trunks::{commit, ensemble, network, tried},
@@ -113,7 +113,7 @@ struct Rounds {
     others: Pace,
     members: Vec<Member>,
     /// The trunks that were accepted, until they are delivered.
-    committed: Vec<Option<Parcel>>,
+    committed: Vec<Option<Message>>,
 }
 
 /// The state of a participant in training.
@@ -216,9 +216,9 @@ impl Rounds {
                 member.friends.clear();
             }
             member.friends.retain(|&from| committed.get(from).is_some_and(Option::is_some));
-            for parcel in member.friends.iter().filter_map(|&from| committed[from].as_ref()) {
-                let made_of = [parcel.receipt()];
-                let carried = exchange.deliver(to, Content::Trunk, &parcel.values, &made_of)?;
+            for message in member.friends.iter().filter_map(|&from| committed[from].as_ref()) {
+                let made_of = [message.receipt()];
+                let carried = exchange.deliver(to, Content::Trunk, &message.values, &made_of)?;
                 bits::union(&mut member.carried, &carried);
             }
         }
@@ -243,10 +243,10 @@ impl Member {
         federation: &Federation<'_>,
         settings: &Trunks,
         effort: Effort,
-        committed: &[Option<Parcel>],
+        committed: &[Option<Message>],
     ) -> Result<(), FederateError> {
         let learner = network(federation, self.participant)?;
-        let trunk = |from: usize| committed[from].as_ref().map(|parcel| &parcel.values[..]);
+        let trunk = |from: usize| committed[from].as_ref().map(|message| &message.values[..]);
         let loss = |&from: &usize| Some((tried(learner, trunk(from)?)?.1, from));
         let mut suitable: Vec<(f64, usize)> = self.friends.par_iter().filter_map(loss).collect();
         suitable.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fedcompetitors_federate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, IncidentKind, Offer, Parcel, Transfer},
+    exchange::{Content, Exchange, IncidentKind, Message, Submission, Transfer},
     faults::{Fault, FaultKind, Faults, Garbage},
     train::{Averaging, Effort, Hypernetworks, Mixed, Mixing, Proximal, Scaffold, Trainer},
 };
@@ -22,10 +22,10 @@ fn competing(count: usize, pairs: &[(usize, usize)]) -> CompetingGraph {
     builder.build()
 }
 
-fn offer(values: Vec<f32>, carried: &BTreeSet<usize>) -> Offer {
+fn submission(values: Vec<f32>, carried: &BTreeSet<usize>) -> Submission {
     let mut bits = vec![0];
     carried.iter().for_each(|&who| insert(&mut bits, who));
-    Offer { values, before: Vec::new(), carried: bits }
+    Submission { values, before: Vec::new(), carried: bits }
 }
 
 proptest! {
@@ -46,14 +46,14 @@ proptest! {
         let mut handed: Vec<(usize, usize)> = Vec::new();
         for (round, (to, from)) in history.into_iter().enumerate() {
             exchange.begin(round + 1);
-            let offers = (0..6)
-                .map(|who| from.contains(&who).then(|| offer(vec![1.0, 2.0], &carried[who])))
+            let submissions = (0..6)
+                .map(|who| from.contains(&who).then(|| submission(vec![1.0, 2.0], &carried[who])))
                 .collect();
-            let parcels: Vec<Parcel> =
-                exchange.collect(Content::Model, 2, offers).into_iter().flatten().collect();
+            let messages: Vec<Message> =
+                exchange.collect(Content::Model, 2, submissions).into_iter().flatten().collect();
             let sum: BTreeSet<usize> = from.iter().flat_map(|&who| carried[who].clone()).collect();
             let rival = sum.iter().find(|&&who| competing.competes(who, to));
-            match exchange.deliver(to, Content::Model, &[1.0, 2.0], &parcels) {
+            match exchange.deliver(to, Content::Model, &[1.0, 2.0], &messages) {
                 Ok(found) => {
                     prop_assert_eq!(rival, None);
                     prop_assert_eq!(ones(&found).collect::<BTreeSet<_>>(), sum.clone());
@@ -277,9 +277,9 @@ fn of_two_who_send_the_larger_cannot_speak_for_itself() {
     let competing = competing(3, &[]);
     let mut exchange = Exchange::new(&competing);
     exchange.begin(1);
-    let sized = |who, size| Some(offer(vec![size; 4], &BTreeSet::from([who])));
-    let offers = vec![sized(0, 1.0), sized(1, 1000.0), None];
-    let taken = exchange.collect(Content::Update, 4, offers);
+    let sized = |who, size| Some(submission(vec![size; 4], &BTreeSet::from([who])));
+    let submissions = vec![sized(0, 1.0), sized(1, 1000.0), None];
+    let taken = exchange.collect(Content::Update, 4, submissions);
     assert!(taken[0].is_some() && taken[1].is_none());
     let (_, incidents) = exchange.drain();
     assert_eq!(incidents.len(), 1);

@@ -2,7 +2,7 @@
 
 use fedcompetitors_federate::{
     estimate::MIXTURE,
-    exchange::{Exchange, Parcel},
+    exchange::{Exchange, Message},
 };
 use fedcompetitors_graphs::{BenefitGraph, Entry};
 
@@ -23,7 +23,7 @@ pub struct Aside {
     before: usize,
     memory: Vec<u8>,
     carried: Vec<Vec<u64>>,
-    parcels: Vec<Parcel>,
+    messages: Vec<Message>,
     happened: Happened,
 }
 
@@ -46,7 +46,7 @@ impl Coordinator {
             before,
             memory: std::mem::replace(&mut self.memory, fresh),
             carried: std::mem::replace(&mut self.carried, own(&self.competing)),
-            parcels: std::mem::take(&mut self.parcels),
+            messages: std::mem::take(&mut self.messages),
             happened: std::mem::take(&mut self.happened),
         });
         Ok(())
@@ -70,8 +70,8 @@ impl Coordinator {
     /// If it cannot be written.
     pub fn break_off_estimate(&mut self) -> Result<(), RunError> {
         self.keep_estimate()?;
-        if let Some(Aside { memory, carried, parcels, happened, .. }) = self.aside.take() {
-            (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
+        if let Some(Aside { memory, carried, messages, happened, .. }) = self.aside.take() {
+            (self.memory, self.carried, self.messages) = (memory, carried, messages);
             self.happened = happened;
         }
         Ok(())
@@ -82,12 +82,12 @@ impl Coordinator {
     /// # Errors
     /// If it cannot be written.
     pub fn end_estimate(&mut self, benefit: &BenefitGraph, gradients: u64) -> Result<(), RunError> {
-        let Some(Aside { label, before, memory, carried, parcels, happened }) = self.aside.take()
+        let Some(Aside { label, before, memory, carried, messages, happened }) = self.aside.take()
         else {
             let (call, needed) = ("end_estimate", "begin_estimate");
             return Err(RunError::OutOfOrder { call, needed });
         };
-        (self.memory, self.carried, self.parcels) = (memory, carried, parcels);
+        (self.memory, self.carried, self.messages) = (memory, carried, messages);
         // Who was missing then is missing in the rounds that follow, which say so.
         let Happened { transfers, .. } = std::mem::replace(&mut self.happened, happened);
         let estimate =

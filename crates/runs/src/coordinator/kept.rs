@@ -1,6 +1,6 @@
 //! The models that a run keeps of remote participants, to go on with after an interruption.
 
-use fedcompetitors_federate::exchange::Parcel;
+use fedcompetitors_federate::exchange::Message;
 
 use super::Coordinator;
 use crate::RunError;
@@ -16,11 +16,11 @@ impl Coordinator {
         let Some(training) = self.training else {
             return Ok(());
         };
-        let find = |entry: u64| self.parcels.iter().find(move |parcel| parcel.entry() == entry);
-        let all: Vec<(&Parcel, &[f32])> =
+        let find = |entry: u64| self.messages.iter().find(move |message| message.entry() == entry);
+        let all: Vec<(&Message, &[f32])> =
             all.iter().filter_map(|(entry, values)| Some((find(*entry)?, *values))).collect();
         self.store.keep(training, &all)?;
-        self.parcels = self.store.receipts(training)?;
+        self.messages = self.store.receipts(training)?;
         Ok(())
     }
 

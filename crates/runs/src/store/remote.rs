@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use fedcompetitors_federate::{
-    exchange::{self, Parcel, hex},
+    exchange::{self, Message, hex},
     saved,
 };
 use fedcompetitors_files::{atomically, make_folder, sync_folder};
@@ -18,7 +18,7 @@ use fedcompetitors_graphs::{CompetingGraph, bits::contains};
 pub const KEPT: &str = "kept";
 
 /// What the file of something that is kept is called.
-fn file_name(training: i64, receipt: &Parcel) -> String {
+fn file_name(training: i64, receipt: &Message) -> String {
     format!("{training}-{}.f32", receipt.entry())
 }
 
@@ -135,7 +135,7 @@ impl Store {
 
     /// Keeps the last that was accepted of some participants, whose entries the ledger has by
     /// now. What was kept of them before is forgotten if it carries the same participants' data.
-    pub fn keep(&mut self, training: i64, all: &[(&Parcel, &[f32])]) -> Result<(), RunError> {
+    pub fn keep(&mut self, training: i64, all: &[(&Message, &[f32])]) -> Result<(), RunError> {
         let before = self.receipts(training)?;
         let folder = self.kept_folder();
         make_folder(&folder)?;
@@ -152,7 +152,7 @@ impl Store {
                 transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)")?;
             for (receipt, _) in all {
                 let is_same =
-                    |old: &&Parcel| old.from == receipt.from && old.carried() == receipt.carried();
+                    |old: &&Message| old.from == receipt.from && old.carried() == receipt.carried();
                 for old in before.iter().filter(is_same) {
                     forget.execute(params![training, old.entry()])?;
                 }
@@ -166,7 +166,7 @@ impl Store {
     }
 
     /// The last that was accepted of everybody, with its numbers.
-    pub fn kept(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
+    pub fn kept(&self, training: i64) -> Result<Vec<Message>, RunError> {
         let mut last = BTreeMap::new();
         for receipt in self.receipts(training)? {
             last.insert(receipt.from, receipt);
@@ -181,15 +181,15 @@ impl Store {
         training: i64,
         participant: usize,
         others: &[usize],
-    ) -> Result<Option<Parcel>, RunError> {
-        let is_clean = |one: &Parcel| !others.iter().any(|&who| contains(one.carried(), who));
+    ) -> Result<Option<Message>, RunError> {
+        let is_clean = |one: &Message| !others.iter().any(|&who| contains(one.carried(), who));
         let mut all = self.receipts(training)?.into_iter();
         let found = all.rfind(|one| one.from == participant && is_clean(one));
         found.map(|receipt| self.with_numbers(training, receipt)).transpose()
     }
 
     /// What is kept, with its numbers, which are those that the ledger knows.
-    fn with_numbers(&self, training: i64, mut kept: Parcel) -> Result<Parcel, RunError> {
+    fn with_numbers(&self, training: i64, mut kept: Message) -> Result<Message, RunError> {
         let path = self.kept_folder().join(file_name(training, &kept));
         let damaged = |what: String| RunError::Damaged { path: path.clone(), what };
         let bytes = fs::read(&path).map_err(|error| damaged(error.to_string()))?;
@@ -262,7 +262,7 @@ impl Store {
     }
 
     /// What is kept, without its numbers, by participant, the last one last.
-    pub fn receipts(&self, training: i64) -> Result<Vec<Parcel>, RunError> {
+    pub fn receipts(&self, training: i64) -> Result<Vec<Message>, RunError> {
         let rows: Vec<Vec<u8>> = self.rows(
             "SELECT receipt FROM kept WHERE training = ? ORDER BY participant, entry",
             [training],

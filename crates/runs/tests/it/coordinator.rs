@@ -76,8 +76,8 @@ fn round(
 ) -> Result<(), RunError> {
     coordinator.begin_round(number);
     let values: Vec<[f32; 2]> = (0..COUNT).map(|who| [number as f32, who as f32]).collect();
-    let offers: Vec<_> = values.iter().map(|model| Some((&model[..], &[][..]))).collect();
-    let entries = coordinator.collect(Content::Model, 2, &offers)?;
+    let submissions: Vec<_> = values.iter().map(|model| Some((&model[..], &[][..]))).collect();
+    let entries = coordinator.collect(Content::Model, 2, &submissions)?;
     for (to, from) in deliveries {
         let made_of: Vec<u64> = from.iter().map(|&who| entries[who].expect("accepted")).collect();
         coordinator.deliver(*to, Content::Model, &[0.5, 0.5], &made_of)?;
@@ -245,9 +245,9 @@ fn of_everybody_the_last_is_kept_and_at_the_end_nothing() {
     // One round later somebody was missing: of that one the file stays that was there.
     coordinator.begin_round(4);
     let late = [4.0, 4.0];
-    let mut offers = vec![None; COUNT];
-    offers[1] = Some((&late[..], &[][..]));
-    let entries = coordinator.collect(Content::Model, 2, &offers).expect("taken");
+    let mut submissions = vec![None; COUNT];
+    submissions[1] = Some((&late[..], &[][..]));
+    let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
     coordinator.keep(Vec::new()).expect("kept");
     coordinator.keep_models(&[(entries[1].expect("accepted"), &late)]).expect("kept");
     drop(coordinator);
@@ -370,8 +370,8 @@ fn an_estimate_may_be_made_again() {
     // One that is interrupted does not count, and what it has shown is on record.
     coordinator.begin_estimate(4).expect("begun");
     coordinator.begin_round(1);
-    let offers = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
-    let entries = coordinator.collect(Content::Model, 2, &offers).expect("taken");
+    let submissions = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
+    let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
     let made_of = [0, 1].map(|who: usize| entries[who].expect("accepted"));
     coordinator.deliver(1, Content::Model, &[1.0, 2.0], &made_of).expect("allowed");
     coordinator.keep_estimate().expect("kept");
@@ -403,8 +403,8 @@ fn a_declaration_counts_from_when_it_was_heard() {
     let shown = |coordinator: &mut Coordinator| {
         coordinator.begin_estimate(1).expect("begun");
         coordinator.begin_round(1);
-        let offers = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
-        let entries = coordinator.collect(Content::Model, 2, &offers).expect("taken");
+        let submissions = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
+        let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
         let made_of = [0, 1].map(|who: usize| entries[who].expect("accepted"));
         let passed = coordinator.deliver(1, Content::Model, &[1.0, 2.0], &made_of);
         coordinator.keep_estimate().expect("kept");

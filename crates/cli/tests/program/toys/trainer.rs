@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Offer},
+    exchange::{Content, Exchange, Submission},
     kinds::{BadSettings, Settings, in_range, settings},
     saved,
 };
@@ -85,16 +85,16 @@ impl Training for Relay {
             (0..steps).try_for_each(|_| descent.step(federation, |_, _| ()))
         })?;
         let shared = federation.shared();
-        let offers = self.descents.iter().map(|descent| {
+        let submissions = self.descents.iter().map(|descent| {
             let (values, carried) = (descent.parameters[..shared].to_vec(), descent.carried.clone());
-            Some(Offer { values, before: Vec::new(), carried })
+            Some(Submission { values, before: Vec::new(), carried })
         });
-        let sent = exchange.collect(Content::Model, shared, offers.collect());
+        let sent = exchange.collect(Content::Model, shared, submissions.collect());
         for (descent, helper) in self.descents.iter_mut().zip(&self.helpers) {
-            if let Some(parcel) = helper.and_then(|helper| sent[helper].as_ref()) {
+            if let Some(message) = helper.and_then(|helper| sent[helper].as_ref()) {
                 let own = &descent.parameters[..shared];
-                let parts = [(own, 1.0 - self.share), (&parcel.values[..], self.share)];
-                let (mixture, made_of) = (weighted_sum(&parts), [parcel.clone()]);
+                let parts = [(own, 1.0 - self.share), (&message.values[..], self.share)];
+                let (mixture, made_of) = (weighted_sum(&parts), [message.clone()]);
                 let to = descent.participant;
                 let carried = exchange.deliver(to, Content::Model, &mixture, &made_of)?;
                 descent.receive(&carried);
