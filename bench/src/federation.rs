@@ -33,6 +33,9 @@ pub struct FederationArguments {
     /// The folder with the data, if not that of the file.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// How often all is repeated with new folds, if not as in the file.
+    #[arg(long, value_name = "N")]
+    pub repeats: Option<u32>,
     /// The Python of an environment with the peer's requirements.
     #[arg(long, value_name = "PATH")]
     pub python: PathBuf,
@@ -75,12 +78,15 @@ pub const COLUMNS: [&str; 9] =
 /// # Errors
 /// If the program or a peer does not end well, or if something cannot be read or written.
 pub fn run(arguments: &FederationArguments) -> Result<(), Failure> {
-    let FederationArguments { file, data, python, save, name } = arguments;
+    let FederationArguments { file, data, repeats, python, save, name } = arguments;
     let beside = file.parent().unwrap_or(Path::new(""));
     let folder = data.clone().unwrap_or_else(|| beside.to_owned());
     let program = program()?;
     let temporary = tempfile::tempdir()?;
-    let federation = read_federation(file).map_err(|error| told(&error))?;
+    let mut federation = read_federation(file).map_err(|error| told(&error))?;
+    if let Some(repeats) = *repeats {
+        federation.settings.evaluation.repeats = repeats;
+    }
     let mut ours = Outputs::new();
     let mut seconds = 0.0;
     let mut rates: Vec<f32> = METHODS.iter().map(|method| method.1).collect();
