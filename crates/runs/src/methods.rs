@@ -4,7 +4,7 @@ use fedcompetitors_federate::train::{Effort, TrainerKind};
 use fedcompetitors_files::federation::{Method, OptimizerName, Scaling, Settings};
 use fedcompetitors_graphs::{BenefitGraph, Choice, CompetingGraph, Rule, UsageGraph};
 use fedcompetitors_learn::OptimizerSettings;
-use fedcompetitors_record::{Flow, FlowSource, Forecast};
+use fedcompetitors_record::{Flow, FlowSource, Forecast, Session};
 use fedcompetitors_select::{
     Effort as Search, Friends, Optimal, Plan, Policy, SampleCounts, Setting,
 };
@@ -13,9 +13,10 @@ use fedcompetitors_select::{
 /// operations, not in seconds, so that a run finds the same plan on every machine. Federations of
 /// up to thirty or so are mostly proven long before; beyond, the best plan found by then counts,
 /// and the record says how far from the best it may be.
-pub const SEARCH: u64 = 100_000_000_000;
+const SEARCH: u64 = 100_000_000_000;
 
-/// The limit of the search for a plan that is only compared with: about a second.
+/// The limit of the search for a plan that only figures come from, or that is only compared with: about a
+/// second. A good plan is found long before; what a longer search adds is the proof.
 const SHORT_SEARCH: u64 = 1_000_000_000;
 
 /// The plan of a policy. `samples` are how many each participant trains and chooses on, `budget` is that of a
@@ -36,6 +37,14 @@ pub fn plan(
     let objective = settings.objective().with(Some(&counts)).expect("counts are given");
     let effort = Search { budget: Some(budget), ..Search::default() };
     policy.plan(&Setting::new(competing, benefit), objective, effort)
+}
+
+/// The limit of the search in a session.
+pub fn search(session: Session) -> u64 {
+    match session {
+        Session::Final => SEARCH,
+        Session::Fold { .. } => SHORT_SEARCH,
+    }
 }
 
 /// What the estimate predicts under the rule of a plan and under the other one, if the trainer can keep both,

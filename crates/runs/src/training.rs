@@ -96,7 +96,8 @@ impl Trainings<'_> {
                 let of = (&samples[..], budget);
                 methods::plan(policy, settings, prepared.competing(), &benefit, of)
             };
-            let Plan { usage, welfare, upper_bound, note, .. } = plan(policy, methods::SEARCH);
+            let Plan { usage, welfare, upper_bound, note, .. } =
+                plan(policy, methods::search(self.session));
             let is_own = self.session == Session::Final && policy.needs_benefits();
             let forecast = is_own
                 .then(|| methods::forecast(settings, kind, (policy.rule(), &usage), &benefit, plan))
