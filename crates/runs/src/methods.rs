@@ -9,11 +9,11 @@ use fedcompetitors_select::{
     Effort as Search, Friends, Optimal, Plan, Policy, SampleCounts, Setting,
 };
 
-/// The limit of the search for the best plan: at most about a minute. It is counted in
-/// operations, not in seconds, so that a run finds the same plan on every machine. Federations of
-/// up to thirty or so are mostly proven long before; beyond, the best plan found by then counts,
-/// and the record says how far from the best it may be.
-const SEARCH: u64 = 100_000_000_000;
+/// The limit of the search for the best plan: at most about ten seconds. It is counted in operations,
+/// not in seconds, so that a run finds the same plan on every machine. Up to about twenty participants
+/// plans are mostly proven before; beyond, the best plan found by then counts, and the record says how
+/// far from the best it may be.
+const SEARCH: u64 = 10_000_000_000;
 
 /// The limit of the search for a plan that only figures come from, or that is only compared with: about a
 /// second. A good plan is found long before; what a longer search adds is the proof.
