@@ -1,5 +1,5 @@
-//! Learning by evidence: its Local beside scikit-learn's with the same strengths and folds, and whole runs by
-//! the number of participants, rows and columns.
+//! Learning by evidence: its Local beside scikit-learn's with the same strengths and number of folds, and whole
+//! runs by the number of participants, rows and columns.
 
 use std::{fmt::Write as _, path::Path, time::Duration};
 
@@ -53,7 +53,8 @@ const GROWTH: [Size; 8] = [
     size(100, 1000, 100),
 ];
 
-/// The seconds of Local and of the peer, each on one thread, for all participants and folds.
+/// The seconds of Local and of the peer, each on one thread, for all participants and folds. Those of the peer
+/// include reading the rows and predicting the tested ones, a small part.
 ///
 /// # Errors
 /// If the peer does not answer.
@@ -125,7 +126,7 @@ fn own(samples: &Samples) -> Own {
 /// Seconds and memory of whole runs with one repeat of five folds.
 ///
 /// # Errors
-/// If a run does not end well.
+/// If a run fails.
 pub fn growth() -> Result<Vec<Row>, Failure> {
     GROWTH.into_iter().map(whole).collect()
 }

@@ -49,7 +49,7 @@ pub struct FederationArguments {
 
 /// What each federation file is run with: the baselines, the paper's way, mixing, evidence under both rules,
 /// and one model for all as a reference; each with its rate, which was chosen on other, made-up federations
-/// (`bench/federations/README.md`).
+/// (`bench/federations/README.md`). Local, evidence and pooled are exact fits, on which the rate has no effect.
 const METHODS: [(&str, f32); 10] = [
     ("local", 0.03),
     ("fedavg", 0.1),
@@ -66,7 +66,7 @@ const METHODS: [(&str, f32); 10] = [
 /// What gains are counted from.
 const LOCAL: &str = "local";
 
-/// What does not count where the best method is looked for: it breaks the rule.
+/// A reference: it breaks the rule and is never the best.
 const REFERENCE: &str = "pooled";
 
 /// The columns of what is kept for each method.
@@ -76,7 +76,7 @@ pub const COLUMNS: [&str; 9] =
 /// Runs the file with all methods, and the peers on the rows of its folds.
 ///
 /// # Errors
-/// If the program or a peer does not end well, or if something cannot be read or written.
+/// If the program or a peer fails, or if something cannot be read or written.
 pub fn run(arguments: &FederationArguments) -> Result<(), Failure> {
     let FederationArguments { file, data, repeats, python, save, name } = arguments;
     let beside = file.parent().unwrap_or(Path::new(""));
@@ -106,10 +106,10 @@ pub fn run(arguments: &FederationArguments) -> Result<(), Failure> {
         let out = temporary.path().join(format!("run-{rate}"));
         let mut command = Command::new(&program);
         command.arg("run").arg(&whole).arg("--data").arg(&folder).arg("--out").arg(&out);
-        let (taken, ended) = timed(|| ended(&mut command));
+        let (taken, ended) = timed(|| run_to_end(&mut command));
         ended?;
         seconds += taken;
-        self::ended(Command::new(&program).arg("export").arg(&out))?;
+        run_to_end(Command::new(&program).arg("export").arg(&out))?;
         outputs(&out.join("export").join("predictions.csv"), &settings.compare, &mut ours)?;
     }
 
@@ -120,7 +120,9 @@ pub fn run(arguments: &FederationArguments) -> Result<(), Failure> {
     let kept = save.join("federations").join(name);
     make_folder(&kept).map_err(|error| told(&error))?;
     write_figures(&kept.join("figures.csv"), &prepared, &names, predictions)?;
-    let origin = origin(&format!("bench federation {}", file.display()));
+    let repeats = prepared.settings().evaluation.repeats;
+    let origin =
+        origin(&format!("bench federation {} --repeats {repeats} --name {name}", file.display()));
     let metric = prepared.metric().0;
     let evaluation = &prepared.settings().evaluation;
     let made = format!(
@@ -140,17 +142,18 @@ pub fn run(arguments: &FederationArguments) -> Result<(), Failure> {
 }
 
 /// Runs a command to its end.
-fn ended(command: &mut Command) -> Result<(), Failure> {
+fn run_to_end(command: &mut Command) -> Result<(), Failure> {
     let output = command.output()?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(format!("`{command:?}` ended with {}\nhint: it said: {said}", output.status).into())
+    Err(format!("`{command:?}` ended with {}: {said}", output.status).into())
 }
 
-/// What each method has predicted, by method, session and participant, in the order of the tested rows.
-type Outputs = BTreeMap<(String, String, String), Vec<f64>>;
+/// What each method has predicted, by method, session and participant: the number of each tested row, and the
+/// output.
+type Outputs = BTreeMap<(String, String, String), Vec<(u32, f64)>>;
 
 /// Adds those of these methods.
 fn outputs(path: &Path, methods: &[String], found: &mut Outputs) -> Result<(), Failure> {
@@ -159,7 +162,7 @@ fn outputs(path: &Path, methods: &[String], found: &mut Outputs) -> Result<(), F
         let line = line?;
         let of = (line[0].to_owned(), line[1].to_owned(), line[2].to_owned());
         if methods.contains(&of.0) {
-            found.entry(of).or_default().push(line[5].parse()?);
+            found.entry(of).or_default().push((line[3].parse()?, line[5].parse()?));
         }
     }
     Ok(())
@@ -187,7 +190,12 @@ fn predictions(
             for (method, _) in METHODS {
                 let of = (method.to_owned(), session.to_string(), participant.to_owned());
                 let found = ours.get(&of).ok_or_else(|| format!("no predictions of {of:?}"))?;
-                all.push(found.clone());
+                let numbers =
+                    splits[at].test.iter().map(|&row| prepared.sources()[at].number_of(row));
+                if !found.iter().map(|(row, _)| *row).eq(numbers) {
+                    return Err(format!("predictions of {of:?} are for other rows").into());
+                }
+                all.push(found.iter().map(|(_, output)| *output).collect());
             }
             let part = |part| learning.learner.part(part);
             let known = [part(Part::Training), part(Part::Validation)];
@@ -233,7 +241,9 @@ fn write_figures(
             fields.push(behind);
             table.write_record(fields)
         };
-        line("", &scores.mean, standard_errors(&behind.mean.gain))?;
+        let is_best = *name == names[best];
+        let behind = if is_best { "0".into() } else { standard_errors(&behind.mean.gain) };
+        line("", &scores.mean, behind)?;
         for (participant, score) in prepared.participants().names().zip(&scores.participants) {
             line(participant, score, String::new())?;
         }
@@ -253,9 +263,10 @@ fn numbers(figure: &Figure) -> [String; 3] {
     ]
 }
 
-/// By how many of its standard errors a difference is below 0. A 95 % interval is 3.92 of them wide.
+/// By how many of its standard errors a difference is below 0; empty if it has no interval. A 95 % interval
+/// is 3.92 of them wide.
 fn standard_errors(difference: &Figure) -> String {
     let found = difference.interval().filter(|interval| interval.high > interval.low);
     let found = found.map(|interval| -interval.value * 3.92 / (interval.high - interval.low));
-    found.map_or("0".into(), |behind| behind.to_string())
+    found.map(|behind| behind.to_string()).unwrap_or_default()
 }

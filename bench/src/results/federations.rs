@@ -35,8 +35,8 @@ pub struct Method {
     pub mean: Score,
     /// Each participant by name.
     pub participants: Vec<(String, Score)>,
-    /// By how many standard errors it is behind the best that keeps the rule.
-    pub behind: f64,
+    /// By how many standard errors it is behind the best that keeps the rule, if that is defined.
+    pub behind: Option<f64>,
 }
 
 /// A figure and its gain over Local, each with the ends of its interval where it has one.
@@ -101,14 +101,14 @@ fn read(run: String, name: String, folder: &Path) -> Result<Federation, Failure>
             if text.is_empty() {
                 return Ok(None);
             }
-            text.parse().map(Some).map_err(|_| wrong(place, format!("\"{text}\" is no number")))
+            text.parse().map(Some).map_err(|_| wrong(place, format!("\"{text}\" is not a number")))
         };
         let score = Score {
             value: [number(2)?, number(3)?, number(4)?],
             gain: [number(5)?, number(6)?, number(7)?],
         };
         if line[1].is_empty() {
-            let (name, behind) = (line[0].to_owned(), number(8)?.unwrap_or_default());
+            let (name, behind) = (line[0].to_owned(), number(8)?);
             methods.push(Method { name, mean: score, participants: Vec::new(), behind });
         } else if let Some(method) = methods.last_mut().filter(|method| method.name == line[0]) {
             method.participants.push((line[1].to_owned(), score));

@@ -13,15 +13,15 @@ use super::{
 struct Column {
     title: &'static str,
     names: &'static [&'static str],
-    counts: bool,
+    can_be_best: bool,
 }
 
 const fn method(title: &'static str, names: &'static [&'static str]) -> Column {
-    Column { title, names, counts: true }
+    Column { title, names, can_be_best: true }
 }
 
-const fn beside(title: &'static str, names: &'static [&'static str]) -> Column {
-    Column { title, names, counts: false }
+const fn reference(title: &'static str, names: &'static [&'static str]) -> Column {
+    Column { title, names, can_be_best: false }
 }
 
 const COLUMNS: [Column; 13] = [
@@ -31,13 +31,13 @@ const COLUMNS: [Column; 13] = [
     method("FedProx", &["fedprox", "FedProx"]),
     method("SCAFFOLD", &["scaffold", "SCAFFOLD"]),
     method("CE", &["ce", "CE"]),
-    method("FedCompetitors, the paper's", &["greedy+hypernetworks", "FedCompetitors"]),
+    method("hypernetworks, the paper's way", &["greedy+hypernetworks", "FedCompetitors"]),
     method("mixing", &["greedy+mixing", "FedCompetitors, mixing"]),
     method("evidence or trunks, `paths`", &["optimal+evidence", "FedCompetitors, trunks"]),
     method("evidence, `messages`", &["friends+evidence"]),
-    beside("pooled", &["pooled"]),
-    beside("`LogisticRegressionCV` alone", &["LogisticRegressionCV"]),
-    beside("gradient boosting alone", &["HistGradientBoosting"]),
+    reference("pooled", &["pooled"]),
+    reference("`LogisticRegressionCV` alone", &["LogisticRegressionCV"]),
+    reference("gradient boosting alone", &["HistGradientBoosting"]),
 ];
 
 /// A figure of the table.
@@ -53,8 +53,10 @@ pub fn overview(text: &mut String, federations: &[Federation], experiments: &[St
         return;
     }
     text.push_str(
-        "\nFederations down, methods across; the mean over the participants on rows that no model was trained on. \
-         Bold: the best method that keeps its rule, and those within one standard error of the difference to it. \
+        "\nEach row is a federation, each column a method. Figures are means over the participants, on rows that \
+         the model was not trained on. \
+         Bold: the best method that keeps its rule (`messages` is weaker than `paths`), and those within one standard \
+         error of the difference to it. \
          Not counted: `pooled`, which breaks the rule, and scikit-learn's models, with which each participant learns \
          alone from the same rows and features. \
          The paper's experiments were run at the commits named below; until 2026-11-16 linear models were trained \
@@ -66,7 +68,7 @@ pub fn overview(text: &mut String, federations: &[Federation], experiments: &[St
         let label = [federation.title().to_owned(), federation.metric()];
         line(text, &label, |column| of_federation(federation, column));
     }
-    // What has no figures of the paper is among the federations.
+    // Experiments without figures of the paper are among the federations above.
     for stored in experiments.iter().filter(|stored| stored.is_comparable()) {
         let label = [experiment_title(stored), stored.kind.metric_with_direction()];
         line(text, &label, |column| of_experiment(stored, column));
@@ -89,7 +91,10 @@ fn of_federation(federation: &Federation, column: &Column) -> Option<Cell> {
     let is_asked = |name: &str| column.names.contains(&name);
     let method = federation.methods.iter().find(|method| is_asked(&method.name))?;
     let text = method.mean.value[0].map_or("–".into(), |value| format!("{value:.3}"));
-    Some(Cell { text, is_best: column.counts && method.behind <= 1.0 })
+    Some(Cell {
+        text,
+        is_best: column.can_be_best && method.behind.is_some_and(|behind| behind <= 1.0),
+    })
 }
 
 fn of_experiment(stored: &Stored, column: &Column) -> Option<Cell> {
@@ -98,7 +103,7 @@ fn of_experiment(stored: &Stored, column: &Column) -> Option<Cell> {
     let behind = stored.behind(method, best);
     let digits = stored.kind.digits.0;
     let text = format!("{:.digits$}", method.mean().mean);
-    Some(Cell { text, is_best: column.counts && behind.mean <= behind.error })
+    Some(Cell { text, is_best: column.can_be_best && behind.mean <= behind.error })
 }
 
 fn experiment_title(stored: &Stored) -> String {
@@ -116,8 +121,8 @@ pub fn details(text: &mut String, federations: &[Federation]) {
         let _ = write!(
             text,
             "\n<details><summary>{}: figures with 95 % intervals</summary>\n\n\
-             {}; {} participants, {} repeats of {} folds; intervals from drawing rows by bootstrap. All methods took \
-             {} s ({}, {} threads, commit {}, {}). Stored in `{}/federations/{}`.\n\n",
+             {}; {} participants, {} repeats of {} folds; intervals from drawing rows by bootstrap. The runs took {} s in \
+             all, without scikit-learn ({}, {} threads, commit {}, {}). Stored in `{}/federations/{}`.\n\n",
             federation.title(),
             federation.metric(),
             made("participants"),
@@ -198,13 +203,14 @@ mod tests {
                      optimal+evidence,,0.79,0.7,0.9,0.09,0.01,0.2,0.9\n\
                      optimal+evidence,A,0.79,,,0.09,,,\n\
                      friends+evidence,,0.8,0.7,0.9,0.1,0.01,0.2,0\n\
+                     scaffold,,0.75,,,,,,\n\
                      pooled,,0.9,0.8,0.95,0.2,0.1,0.3,-4\n";
         let found = federations(lines).expect("good figures");
         let mut text = String::new();
         overview(&mut text, &found, &[]);
         let line = text.lines().last().expect("a line");
         assert!(
-            line.starts_with("| four hospitals | AUC ↑ | 0.700 | – | –")
+            line.starts_with("| four hospitals | AUC ↑ | 0.700 | – | – | – | 0.750 |")
                 && line.ends_with("| **0.790** | **0.800** | 0.900 | – | – |"),
             "{line}"
         );
@@ -222,7 +228,7 @@ mod tests {
     fn damaged_figures_are_refused() {
         for (lines, wrong) in [
             ("local,A,0.7,0.6,0.8,0,0,0,\n", "a participant without a mean before it"),
-            ("local,,x,0.6,0.8,0,0,0,0\n", "\"x\" is no number"),
+            ("local,,x,0.6,0.8,0,0,0,0\n", "\"x\" is not a number"),
             ("", "no methods"),
             ("local,,0.7\n", "figures.csv"),
         ] {

@@ -330,3 +330,29 @@ fn what_is_missing_is_named() {
         "{error}"
     );
 }
+
+/// The table of the README: Local, the best baseline, and evidence under both rules.
+#[test]
+fn the_readme_has_the_stored_figures() {
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(bench.join("../README.md")).expect("there is a README");
+    let (_, table) = readme.split_once("| federation | Local |").expect("there is a table");
+    let rows: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    let runs = stored::runs(&bench.join("runs")).expect("runs");
+    let federations = federations::newest(&runs).expect("good figures");
+    assert_eq!(rows.len(), federations.len());
+    for (row, federation) in rows.iter().zip(&federations) {
+        let of = |name: &str| {
+            let method = federation.methods.iter().find(|method| method.name == name);
+            method.and_then(|method| method.mean.value[0]).expect("a figure")
+        };
+        let baselines =
+            ["fedavg", "fedprox", "scaffold", "ce", "greedy+hypernetworks", "greedy+mixing"];
+        let best = baselines.into_iter().map(of).fold(0.0, f64::max);
+        let expected = [of("local"), best, of("optimal+evidence"), of("friends+evidence")];
+        let cells = row.split('|').skip(2).map(|cell| cell.trim().trim_start_matches('*'));
+        for (cell, expected) in cells.zip(expected) {
+            assert!(cell.starts_with(&format!("{expected:.3}")), "{row}: {expected:.3}");
+        }
+    }
+}
