@@ -1,12 +1,14 @@
 //! Evaluations as the federation file asks for them: groups, time, assignments, outputs that are not finite.
 
-use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path, time::Duration};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::Split;
 use fedcompetitors_record::{Figure, Score, Session};
-use fedcompetitors_runs::{Options, Prepared, RunError, export, read_model, run, summary};
+use fedcompetitors_runs::{Prepared, RunError, export, read_model, summary};
+
+use super::run_into;
 
 /// Two participants with the files `a.csv` and `b.csv`, and these lines on top and in `[evaluation]`.
 fn federation(top: &str, evaluation: &str) -> String {
@@ -45,16 +47,7 @@ fn prepared(folder: &Path, text: &str) -> Result<Prepared, RunError> {
 
 /// Runs a federation into the folder `run`.
 fn run_in(folder: &Path, text: &str) -> Result<(), RunError> {
-    let options = Options {
-        folder: &folder.join("run"),
-        resume: false,
-        faults: None,
-        given: None,
-        checkpoint: Duration::ZERO,
-        explain: &|_| String::new(),
-        progress: &|_| {},
-    };
-    run(&prepared(folder, text)?, &options)
+    run_into(&prepared(folder, text)?, &folder.join("run"), None)
 }
 
 /// Thirty patients with four rows each, which are all alike but for their order in the file.

@@ -1,12 +1,14 @@
 //! Runs with models without hidden layers: odd data, and settings that must reach the exact fits.
 
-use std::{fmt::Write as _, fs, path::Path, time::Duration};
+use std::{fmt::Write as _, fs, path::Path};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{Dependence, Part, Targets};
 use fedcompetitors_record::Session;
-use fedcompetitors_runs::{Options, Prepared, RunError, audit, read_model, run, summary};
+use fedcompetitors_runs::{Prepared, RunError, audit, read_model, summary};
+
+use super::run_into;
 
 /// A run in a folder of its own.
 struct Case {
@@ -30,16 +32,7 @@ impl Case {
 
     fn run(&self) -> std::path::PathBuf {
         let folder = self.folder.path().join("run");
-        let options = Options {
-            folder: &folder,
-            resume: false,
-            faults: None,
-            given: None,
-            checkpoint: Duration::ZERO,
-            explain: &|_| String::new(),
-            progress: &|_| {},
-        };
-        run(&self.prepared, &options).expect("it runs");
+        run_into(&self.prepared, &folder, None).expect("it runs");
         assert!(audit(&folder, None).expect("a record").findings.is_empty());
         folder
     }

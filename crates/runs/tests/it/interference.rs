@@ -1,11 +1,13 @@
 //! What a participant gets does not depend on its competitor's rows.
 
-use std::{fmt::Write as _, fs, path::Path, time::Duration};
+use std::{fmt::Write as _, fs, path::Path};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::{BenefitGraph, random::Stream};
-use fedcompetitors_runs::{Options, Prepared, run};
+use fedcompetitors_runs::Prepared;
 use rusqlite::{Connection, types::Value};
+
+use super::run_into;
 
 const NAMES: [&str; 4] = ["A", "B", "C", "D"];
 
@@ -54,16 +56,7 @@ fn run_with(of_a: &str, text: &str, is_given: bool) -> tempfile::TempDir {
         }
         given.build()
     });
-    let options = Options {
-        folder: &folder.path().join("run"),
-        resume: false,
-        faults: None,
-        given,
-        checkpoint: Duration::ZERO,
-        explain: &|_| String::new(),
-        progress: &|_| {},
-    };
-    run(&prepared, &options).expect("it runs");
+    run_into(&prepared, &folder.path().join("run"), given).expect("it runs");
     folder
 }
 

@@ -1,13 +1,15 @@
 //! Participants' files: what becomes of them, and that nobody else's file has a say in it.
 
-use std::{fmt::Write as _, fs, path::Path, time::Duration};
+use std::{fmt::Write as _, fs, path::Path};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_learn::{Learner, Part, Samples};
 use fedcompetitors_record::Session;
-use fedcompetitors_runs::{Options, Prepared, RunError, audit, read_model, run};
+use fedcompetitors_runs::{Prepared, RunError, audit, read_model};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
+
+use super::run_into;
 
 /// A federation of two with these keys in `[data]`.
 fn federation(data: &str) -> String {
@@ -225,16 +227,7 @@ fn a_model_file_says_how_its_inputs_are_made() {
     fs::write(folder.path().join("b.csv"), &text).expect("written");
     let federation = parse_federation(Path::new("tables.toml"), &federation(&keys)).expect("good");
     let prepared = Prepared::read(federation, folder.path()).expect("good");
-    let options = Options {
-        folder: &folder.path().join("run"),
-        resume: false,
-        faults: None,
-        given: None,
-        checkpoint: Duration::ZERO,
-        explain: &|_| String::new(),
-        progress: &|_| {},
-    };
-    run(&prepared, &options).expect("it runs");
+    run_into(&prepared, &folder.path().join("run"), None).expect("it runs");
     let file = folder.path().join("run/models/002-b.safetensors");
     let (about, _) = read_model(&file).expect("a model");
     assert_eq!(about.clip, Some(1.5));
@@ -303,16 +296,7 @@ generate = { samples = 60 }
     let folder = tempfile::tempdir().expect("a folder");
     let federation = parse_federation(Path::new("networks.toml"), text).expect("good");
     let prepared = Prepared::read(federation, folder.path()).expect("good");
-    let options = Options {
-        folder: &folder.path().join("run"),
-        resume: false,
-        faults: None,
-        given: None,
-        checkpoint: Duration::ZERO,
-        explain: &|_| String::new(),
-        progress: &|_| {},
-    };
-    run(&prepared, &options).expect("it runs");
+    run_into(&prepared, &folder.path().join("run"), None).expect("it runs");
     let learners = prepared.learners(Session::Final).expect("good");
     let mut most = 0;
     for (file, learning) in ["001-a", "002-b", "003-c"].iter().zip(&learners) {
