@@ -19,13 +19,13 @@ const SEARCH: u64 = 10_000_000_000;
 /// second. A good plan is found long before; what a longer search adds is the proof.
 const SHORT_SEARCH: u64 = 1_000_000_000;
 
-/// The plan of a policy. `samples` are how many each participant trains and chooses on, `budget` is that of a
-/// search.
+/// The plan of a policy for a trainer. `samples` are how many each participant trains and chooses on, `budget` is
+/// that of a search.
 ///
 /// # Panics
 /// If there is not a positive count for each participant.
 pub fn plan(
-    policy: Choice<dyn Policy>,
+    (policy, trainer): (Choice<dyn Policy>, Choice<TrainerKind>),
     settings: &Settings,
     competing: &CompetingGraph,
     benefit: &BenefitGraph,
@@ -34,9 +34,16 @@ pub fn plan(
     let counts = samples.iter().map(|&count| count as f64).collect();
     let counts =
         SampleCounts::new(competing.participants(), counts).expect("everybody has samples");
+    let counts = counts.with_fewest(fewest_sources(settings, trainer));
     let objective = settings.objective().with(Some(&counts)).expect("counts are given");
     let effort = Search { budget: Some(budget), ..Search::default() };
     policy.plan(&Setting::new(competing, benefit), objective, effort)
+}
+
+/// The helpers that a participant needs to receive anything, where benefits say who they are.
+fn fewest_sources(settings: &Settings, trainer: Choice<TrainerKind>) -> usize {
+    let are_rows = settings.estimator().benefits_are_rows();
+    if are_rows { settings.trainer(trainer).fewest_sources() } else { 1 }
 }
 
 /// The limit of the search in a session.
@@ -52,21 +59,19 @@ pub fn search(session: Session) -> u64 {
 /// of related helpers: a participant with fewer of them than the trainer delivers a message of receives nothing.
 pub fn forecast(
     settings: &Settings,
-    trainer: Choice<TrainerKind>,
+    kind: Choice<TrainerKind>,
     (rule, usage): (Rule, &UsageGraph),
     benefit: &BenefitGraph,
     plan: impl Fn(Choice<dyn Policy>, u64) -> Plan,
 ) -> Option<(Forecast, Option<String>)> {
-    let trainer = settings.trainer(trainer);
-    if !trainer.sends_own_data_only() {
+    if !settings.trainer(kind).sends_own_data_only() {
         return None;
     }
     let other = match rule {
         Rule::Paths => plan(Choice(&Friends), SHORT_SEARCH),
         Rule::Messages => plan(Choice(&Optimal), SHORT_SEARCH),
     };
-    let are_rows = settings.estimator().benefits_are_rows();
-    let fewest = if are_rows { trainer.fewest_sources() } else { 1 };
+    let fewest = fewest_sources(settings, kind);
     let received = |usage: &UsageGraph| {
         let of = |to: usize| {
             let helpers = benefit.helpers(to).filter(|&(from, _)| usage.uses(from, to));
@@ -84,6 +89,7 @@ pub fn forecast(
         "the forecast for the rule paths is about that of the best plan: it is of the best that a short search has found".into()
     });
     let (received, by_other_rule) = (received(usage), received(&other.usage));
+    let are_rows = settings.estimator().benefits_are_rows();
     Some((Forecast { received, by_other_rule, are_rows }, note))
 }
 

@@ -94,7 +94,7 @@ impl Trainings<'_> {
             let samples: Vec<usize> = self.learners.iter().map(rows).collect();
             let plan = |policy: Choice<dyn Policy>, budget| {
                 let of = (&samples[..], budget);
-                methods::plan(policy, settings, prepared.competing(), &benefit, of)
+                methods::plan((policy, kind), settings, prepared.competing(), &benefit, of)
             };
             let Plan { usage, welfare, upper_bound, note, .. } =
                 plan(policy, methods::search(self.session));

@@ -13,6 +13,8 @@ use fedcompetitors_graphs::{
 pub struct SampleCounts {
     participants: Participants,
     counts: Vec<f64>,
+    /// The helpers that a participant needs to receive anything.
+    fewest: usize,
 }
 
 /// Counts that cannot be.
@@ -69,7 +71,19 @@ impl SampleCounts {
             let (name, value) = (participants.name(at).to_owned(), counts[at]);
             return Err(SampleCountsError::NotPositive { name, value });
         }
-        Ok(Self { participants: participants.clone(), counts })
+        Ok(Self { participants: participants.clone(), counts, fewest: 1 })
+    }
+
+    /// The same, where a participant with fewer helpers than this receives nothing: what one alone says may not be
+    /// shown.
+    #[must_use]
+    pub fn with_fewest(self, fewest: usize) -> Self {
+        Self { fewest, ..self }
+    }
+
+    /// The helpers that a participant needs to receive anything.
+    pub(crate) fn fewest(&self) -> usize {
+        self.fewest
     }
 
     /// Whose counts these are.
@@ -83,7 +97,7 @@ impl SampleCounts {
     }
 
     /// The value of a usage graph by diminishing returns: the sum of `1/n − 1/(n + s)`, where `n`
-    /// is how many samples a participant has and `s` the benefits of all who reach it.
+    /// is how many samples a participant has and `s` the benefits of all who reach it; 0 if they are too few.
     pub fn value(&self, benefit: &BenefitGraph, usage: &UsageGraph) -> f64 {
         let count = self.counts.len();
         let mut helpers = BitMatrix::new(count);
@@ -92,7 +106,9 @@ impl SampleCounts {
         }
         let reached_by = Reachability::along(&helpers);
         let gain = |to: usize| {
-            let sum = benefit.received(to, |from| contains(reached_by.set(to), from));
+            let helps = |from: usize| contains(reached_by.set(to), from);
+            let helpers = benefit.helpers(to).filter(|&(from, _)| helps(from)).count();
+            let sum = if helpers < self.fewest { 0.0 } else { benefit.received(to, helps) };
             sum / self.counts[to] / (self.counts[to] + sum)
         };
         (0..count).map(gain).fold(0.0, |sum, gain| sum + gain)

@@ -30,11 +30,18 @@ struct Exhaustive<'a> {
     edges: Vec<(usize, usize, f64)>,
     rivals: Vec<u8>,
     counts: &'a [f64],
+    /// The helpers that somebody needs to receive anything.
+    fewest: usize,
     best: f64,
 }
 
 impl<'a> Exhaustive<'a> {
-    fn best(competing: &CompetingGraph, benefit: &BenefitGraph, samples: &'a SampleCounts) -> f64 {
+    fn best(
+        competing: &CompetingGraph,
+        benefit: &BenefitGraph,
+        samples: &'a SampleCounts,
+        fewest: usize,
+    ) -> f64 {
         let count = benefit.participants().len();
         let edges = (0..count)
             .flat_map(|to| benefit.helpers(to).map(move |(from, value)| (from, to, value)));
@@ -44,6 +51,7 @@ impl<'a> Exhaustive<'a> {
             edges: edges.collect(),
             rivals: rivals.collect(),
             counts: samples.counts(),
+            fewest,
             best: 0.0,
         };
         let alone: Vec<u8> = (0..count).map(|i| 1 << i).collect();
@@ -54,9 +62,16 @@ impl<'a> Exhaustive<'a> {
     /// The benefits of all who reach a participant, whether or not there is an edge.
     fn value(&self, reaches: &[u8]) -> f64 {
         let mut sums = vec![0.0; self.counts.len()];
+        let mut helpers = vec![0; self.counts.len()];
         for &(from, to, value) in &self.edges {
             if reaches[from] >> to & 1 == 1 {
                 sums[to] += value;
+                helpers[to] += 1;
+            }
+        }
+        for (sum, helpers) in sums.iter_mut().zip(helpers) {
+            if helpers < self.fewest {
+                *sum = 0.0;
             }
         }
         self.gains(&sums)
@@ -143,10 +158,10 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn nothing_has_more_among_all_plans((lists, counts) in with_counts(5)) {
+    fn nothing_has_more_among_all_plans((lists, counts) in with_counts(5), fewest in 1_usize..4) {
         let (competing, benefit) = lists.graphs();
-        let samples = samples(benefit.participants(), &counts);
-        let best = Exhaustive::best(&competing, &benefit, &samples);
+        let samples = samples(benefit.participants(), &counts).with_fewest(fewest);
+        let best = Exhaustive::best(&competing, &benefit, &samples, fewest);
         let plan = diminishing(Setting::new(&competing, &benefit), &samples, Effort::default());
         let Bounded { value, upper_bound } = bounded(&plan);
         prop_assert!((value - best).abs() <= 1e-6 * best, "{} {}", value, best);
@@ -155,10 +170,12 @@ proptest! {
     }
 
     #[test]
-    fn a_bound_holds_whenever_the_search_stops((lists, counts) in with_counts(5), budget in 0_u64..200_000) {
+    fn a_bound_holds_whenever_the_search_stops(
+        (lists, counts) in with_counts(5), fewest in 1_usize..4, budget in 0_u64..200_000,
+    ) {
         let (competing, benefit) = lists.graphs();
-        let samples = samples(benefit.participants(), &counts);
-        let best = Exhaustive::best(&competing, &benefit, &samples);
+        let samples = samples(benefit.participants(), &counts).with_fewest(fewest);
+        let best = Exhaustive::best(&competing, &benefit, &samples, fewest);
         let effort = Effort { budget: Some(budget), ..Effort::default() };
         let plan = diminishing(Setting::new(&competing, &benefit), &samples, effort);
         let Bounded { value, upper_bound } = bounded(&plan);
@@ -172,9 +189,9 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn what_holds_for_every_plan((lists, counts) in with_counts(11)) {
+    fn what_holds_for_every_plan((lists, counts) in with_counts(11), fewest in 1_usize..3) {
         let (competing, benefit) = lists.graphs();
-        let samples = samples(benefit.participants(), &counts);
+        let samples = samples(benefit.participants(), &counts).with_fewest(fewest);
         let setting = Setting::new(&competing, &benefit);
         let effort = Effort { budget: Some(100_000_000), ..Effort::default() };
         let plan = diminishing(setting, &samples, effort);

@@ -29,7 +29,7 @@ pub use self::{
     effort::Effort,
     objective::{Objective, ObjectiveKind, ObjectiveNotServed},
 };
-use super::Policy;
+use super::{Cliques, Policy};
 use crate::{Bounded, Plan, SampleCounts, Setting, closure::Closure, greedy_usage};
 
 /// The best plan by an objective: [`fairest`], and for the welfare [`optimal`].
@@ -117,7 +117,8 @@ pub fn optimal(setting: Setting<'_>, effort: Effort<'_>) -> Plan {
 /// `greedy`. What is not proven soon, within the gap of the effort, is not below that of the plan
 /// of [`optimal`] either, found with a fifth of what is left.
 ///
-/// Every benefit of a participant that reaches another counts, as every such edge is in the plan.
+/// Every benefit of a participant that reaches another counts, as every such edge is in the plan; where sample
+/// counts [say so](SampleCounts::with_fewest), only if there are enough of them.
 /// Deterministic for a seed where it comes to its end or stops at its budget.
 ///
 /// # Example
@@ -159,6 +160,9 @@ pub fn diminishing(setting: Setting<'_>, samples: &SampleCounts, effort: Effort<
     // Nothing contested is used yet.
     solver.uncontested = samples.value(setting.benefit, &solver.usage()) / problem.unit;
     solver.start_from(&greedy_usage(setting));
+    if samples.fewest() > 1 {
+        solver.start_from(&Cliques.plan(&setting, Objective::Welfare, effort).usage);
+    }
     let root = solver.root();
     if solver.upper > solver.enough() {
         let sums = Problem::new(setting);
@@ -262,7 +266,7 @@ impl<'a> Solver<'a> {
     }
 
     fn tolerance(&self) -> f64 {
-        ROUNDING * self.best.value
+        ROUNDING * self.best.value.abs()
     }
 
     /// A bound that is not above this needs no closer look.
@@ -378,7 +382,9 @@ impl<'a> Solver<'a> {
             }
             let next = self.improver.disturb(&current);
             let worse = WORSE * (1.0 - time as f64 / times as f64);
-            if next.value >= current.value || next.value >= self.best.value * (1.0 - worse) {
+            if next.value >= current.value
+                || next.value >= self.best.value - worse * self.best.value.abs()
+            {
                 current = next.clone();
             }
             self.consider(next);
@@ -432,7 +438,7 @@ impl<'a> Solver<'a> {
                     continue;
                 };
                 self.parts += 1;
-                let upper = child.upper.min(part.upper);
+                let upper = (child.upper - self.excess(&fixed)).min(part.upper);
                 if self.parts.is_multiple_of(8) {
                     self.round(&child.used, 3);
                 }
@@ -461,6 +467,32 @@ impl<'a> Solver<'a> {
                 let weight = |at: &usize| doubt(at) * self.problem.edges[*at].value * slope(at);
                 weight(a).total_cmp(&weight(b)).then(b.cmp(a))
             })
+            .or_else(|| self.of_lacking(part))
+    }
+
+    /// An open edge into a participant that has too few in the relaxation to receive anything; those that the
+    /// relaxation uses first.
+    fn of_lacking(&self, part: &Part) -> Option<usize> {
+        let edges = &self.problem.edges[..self.problem.contested];
+        let mut received = vec![0; self.problem.rivals.len()];
+        let is_used = |at: usize| part.used[at] > 0.5;
+        let used = edges.iter().enumerate().filter(|(at, _)| is_used(*at));
+        used.for_each(|(_, edge)| received[edge.to] += 1);
+        (0..edges.len())
+            .filter(|&at| part.fixed[at] == Fixed::Open)
+            .filter(|&at| self.problem.lacks(edges[at].to, received[edges[at].to]))
+            .max_by_key(|&at| (is_used(at), std::cmp::Reverse(at)))
+    }
+
+    /// By how much the relaxation overestimates every plan of a part.
+    fn excess(&self, fixed: &[Fixed]) -> f64 {
+        let mut edges = vec![(0, 0.0); self.problem.rivals.len()];
+        for (edge, fixed) in self.problem.edges.iter().zip(fixed) {
+            let (most, sum) = &mut edges[edge.to];
+            *most += usize::from(*fixed != Fixed::LeftOut);
+            *sum += if *fixed == Fixed::Used { edge.value } else { 0.0 };
+        }
+        self.problem.excess(edges.into_iter())
     }
 
     /// Draws the conclusions from what is fixed: an edge that the used ones forbid is

@@ -25,6 +25,15 @@ pub enum Returns {
     Diminishing(Vec<f64>),
 }
 
+/// A participant that receives nothing, uncontested edges included, unless it has enough contested ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Needs {
+    /// The contested edges that it needs.
+    edges: usize,
+    /// What its uncontested edges are worth.
+    loss: f64,
+}
+
 /// What there is to decide.
 pub struct Problem<'a> {
     pub setting: Setting<'a>,
@@ -33,8 +42,11 @@ pub struct Problem<'a> {
     pub edges: Vec<Edge>,
     /// How many edges lie on such a way; the others are in every best plan.
     pub contested: usize,
-    /// What a participant has of the values that it receives.
+    /// What a participant has of the values that it receives. The relaxation takes this as it is; a plan is
+    /// worth less where somebody's `needs` are not met, so bounds hold for both.
     pub returns: Returns,
+    /// For each participant.
+    needs: Vec<Needs>,
     /// What a worth of 1 stands for: a benefit, or, with diminishing returns, a difference of
     /// inverse sample counts.
     pub unit: f64,
@@ -78,6 +90,7 @@ impl<'a> Problem<'a> {
             edges,
             contested,
             returns: Returns::Constant,
+            needs: vec![Needs::default(); count],
             unit,
             leaving,
             rivals,
@@ -87,17 +100,25 @@ impl<'a> Problem<'a> {
 
     /// The same decisions with diminishing returns: `1/n − 1/(n + s)` is `1/n · r/(1 + r)`,
     /// where `r` is `s` as a part of `n`. Uncontested edges are always received, so they count
-    /// to `n`.
+    /// to `n`. Who has fewer helpers than the samples say receives nothing.
     pub fn diminishing(setting: Setting<'a>, samples: &SampleCounts) -> Self {
         let mut problem = Self::new(setting);
         let mut own: Vec<f64> = samples.counts().to_vec();
+        let mut helpers = vec![(0, 0); own.len()];
+        for (at, edge) in problem.edges.iter().enumerate() {
+            let (of_all, free) = &mut helpers[edge.to];
+            *of_all += 1;
+            *free += usize::from(at >= problem.contested);
+        }
+        let can_receive = |to: usize| helpers[to].0 >= samples.fewest();
         let (contested, free) = problem.edges.split_at_mut(problem.contested);
-        for edge in free {
+        for edge in free.iter().filter(|edge| can_receive(edge.to)) {
             own[edge.to] += setting.benefit.benefit(edge.from, edge.to);
         }
         let mut most = vec![0.0; own.len()];
         for edge in contested {
-            edge.value = setting.benefit.benefit(edge.from, edge.to) / own[edge.to];
+            let benefit = setting.benefit.benefit(edge.from, edge.to);
+            edge.value = if can_receive(edge.to) { benefit / own[edge.to] } else { 0.0 };
             most[edge.to] += edge.value;
         }
         // Relative to the smallest count and to the largest worth: neither overflows.
@@ -110,6 +131,13 @@ impl<'a> Problem<'a> {
         let factors = parts.iter().map(|part| if largest > 0.0 { part / largest } else { 0.0 });
         problem.unit = if largest > 0.0 { largest / least } else { 1.0 };
         problem.returns = Returns::Diminishing(factors.collect());
+        let needs = |to: usize| {
+            let edges =
+                if can_receive(to) { samples.fewest().saturating_sub(helpers[to].1) } else { 0 };
+            let loss = 1.0 / samples.counts()[to] - 1.0 / own[to];
+            Needs { edges, loss: if edges > 0 { loss / problem.unit } else { 0.0 } }
+        };
+        problem.needs = (0..own.len()).map(needs).collect();
         problem
     }
 
@@ -137,9 +165,15 @@ impl<'a> Problem<'a> {
                 used.map(|(edge, _)| edge.value).fold(0.0, |sum, value| sum + value)
             }
             Returns::Diminishing(factors) => {
-                let mut sums = vec![0.0; factors.len()];
-                used.for_each(|(edge, _)| sums[edge.to] += edge.value);
-                let worths = sums.iter().enumerate().map(|(to, &sum)| self.worth(to, sum));
+                let mut sums = vec![(0.0, 0); factors.len()];
+                for (edge, _) in used {
+                    sums[edge.to].0 += edge.value;
+                    sums[edge.to].1 += 1;
+                }
+                let worths = sums.iter().enumerate().map(|(to, &(sum, edges))| {
+                    let Needs { edges: needed, loss } = self.needs[to];
+                    if edges < needed { -loss } else { self.worth(to, sum) }
+                });
                 worths.fold(0.0, |total, worth| total + worth)
             }
         }
@@ -148,6 +182,18 @@ impl<'a> Problem<'a> {
     /// The worth of all contested edges: what no plan can exceed.
     pub fn total(&self) -> f64 {
         self.value(std::iter::repeat(true))
+    }
+
+    /// Whether a participant with this many contested edges has too few to receive anything.
+    pub fn lacks(&self, to: usize, edges: usize) -> bool {
+        edges < self.needs[to].edges
+    }
+
+    /// By how much the worth of any plan is at least below what the relaxation takes it for, given for each
+    /// participant the contested edges that it may have at most, and the values of those that it surely has.
+    pub fn excess(&self, edges: impl Iterator<Item = (usize, f64)>) -> f64 {
+        let lacking = edges.enumerate().filter(|&(to, (most, _))| self.lacks(to, most));
+        lacking.map(|(to, (_, sum))| self.worth(to, sum) + self.needs[to].loss).sum()
     }
 
     /// The contested edge between two participants, if there is one.
