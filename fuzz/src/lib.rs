@@ -8,6 +8,7 @@
 
 use std::{collections::BTreeMap, io::Read, path::Path};
 
+use fedcompetitors_federate::protocol::{Answer, Request};
 use fedcompetitors_files::{
     DataRules, Incomplete, TargetMeaning, parse_assignments, parse_catalogue, parse_certificate,
     parse_graphs, parse_participants, parse_plan, parse_survey, parse_table,
@@ -135,6 +136,18 @@ pub fn catalogue(bytes: &[u8]) {
     with_text(bytes, |text| drop(parse_catalogue(Path::new(HERE), text)));
 }
 
+/// Requests and answers: what is read is written as it was read.
+pub fn wire(bytes: &[u8]) {
+    if let Ok(request) = Request::from_bytes(bytes) {
+        let written = request.to_bytes();
+        assert_eq!(Request::from_bytes(&written).map(|again| again.to_bytes()), Ok(written));
+    }
+    if let Ok(answer) = Answer::from_bytes(bytes) {
+        let written = answer.to_bytes();
+        assert_eq!(Answer::from_bytes(&written).map(|again| again.to_bytes()), Ok(written));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use fedcompetitors_testing::cases;
@@ -144,7 +157,7 @@ mod tests {
 
     type Target = fn(&[u8]);
 
-    const TARGETS: [(&str, Target); 9] = [
+    const TARGETS: [(&str, Target); 10] = [
         ("assignments", assignments),
         ("benefit", benefit),
         ("catalogue", catalogue),
@@ -154,6 +167,7 @@ mod tests {
         ("matrix", matrix),
         ("participants", participants),
         ("plan", plan),
+        ("wire", wire),
     ];
 
     /// Each target has a program for `cargo fuzz`.
@@ -168,7 +182,7 @@ mod tests {
     }
 
     /// A valid file for each target, to be damaged; in the order of `TARGETS`.
-    const VALID: [&[u8]; 9] = [
+    const VALID: [&[u8]; 10] = [
         b"participant,repeat,row,fold\nv1,1,1,1\nv1,1,3,2\nv2,1,5,1\nv2,2,2,1\n",
         b"from,to,benefit\nx,y,1\n\"a,b\",z,0.5\nz,x,3\n",
         b"{\"format\": \"fedcompetitors-catalogue/1\", \"datasets\": [{\"name\": \"heart\", \"what\": \"w\", \
@@ -184,6 +198,7 @@ mod tests {
         b"x\n\"y,z\"\n",
         b"{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"greedy\", \"participants\": [\"x\", \"y\"], \
           \"usage\": [{\"from\": \"x\", \"to\": \"y\", \"benefit\": 0.5}], \"welfare\": 0.5, \"upper_bound\": 1.0}",
+        b"FCRQ\x01\x00\x01\x02\x00\x00\x80\x3f\x00\x01\x00\x01\x00\x00\x00\x3f\x01\x01",
     ];
 
     /// A small change somewhere: bytes that are cut off, doubled, replaced or inserted.
@@ -214,6 +229,8 @@ mod tests {
         assert!(parse_graphs(here(b"a,b\nv1,v2\n"), matrix, None).is_ok());
         assert_eq!(parse_participants(path, VALID[7]).expect("names").len(), 2);
         parse_plan(path, read(8)).expect("a plan");
+        let request = Request::from_bytes(VALID[9]).expect("a request");
+        assert_eq!(request.given[0].values, [0.5]);
     }
 
     proptest! {

@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     FederateError,
     faults::{Faults, Garbage},
+    protocol::Labelled,
 };
 
 /// What a participant sends to the coordinator.
@@ -272,6 +273,14 @@ impl<'a> Exchange<'a> {
         let (way, weighed) = ((Some(from), None), self.weigh(&[]));
         let entry = self.enter(way, Content::Data, Vec::new(), &carried, weighed);
         Message { from, values: Vec::new(), carried, entry }
+    }
+
+    /// Hands something to a participant; returns whose data it carries.
+    ///
+    /// # Errors
+    /// If it carries data of a competitor.
+    pub fn hand_over(&mut self, to: usize, piece: &Labelled) -> Result<Vec<u64>, FederateError> {
+        self.deliver(to, piece.content(), piece.values(), piece.made_of())
     }
 
     /// Hands a participant what was made of these messages; returns whose data it carries.

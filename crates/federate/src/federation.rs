@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, bits, random::Stream};
 use fedcompetitors_learn::{Batch, LearnError, Learner, Part};
+use fedcompetitors_record::Content;
 
 /// An error in an estimate or a training.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -60,6 +61,14 @@ pub enum FederateError {
         /// The participant.
         participant: String,
     },
+    /// A participant is given something of another size than its model.
+    #[error("participant \"{}\" was given a {content} that does not fit its model", fedcompetitors_graphs::shown(.participant))]
+    Given {
+        /// The participant.
+        participant: String,
+        /// What it was given.
+        content: Content,
+    },
     /// Participants whose models cannot be shared.
     #[error("participants \"{}\" and \"{}\" share different numbers of parameters", fedcompetitors_graphs::shown(.a), fedcompetitors_graphs::shown(.b))]
     DifferentModels {
@@ -86,6 +95,9 @@ impl FederateError {
             }
             Self::NoHiddenLayers { .. } => {
                 "`trunks` is for networks: set `hidden`, or choose trainer and estimator `evidence`"
+            }
+            Self::Given { .. } => {
+                "check that coordinator and participant have the same model and the same participants"
             }
             Self::DifferentModels { .. } => "only models of one shape can be averaged or mixed",
         }

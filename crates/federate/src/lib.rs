@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod faults;
 mod federation;
 pub mod kinds;
+pub mod protocol;
 pub mod saved;
 pub mod train;
 mod trunks;

@@ -392,12 +392,12 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
     assert_eq!(run_small(&sandbox, &["--resume"]).status.code(), Some(3), "the guard fires");
     let status = text(&sandbox.run(&["status", "run"]).stdout);
     assert!(status.starts_with("small: stopped by the guard; 5 trainings done"), "{status}");
-    let stop = "optimal+mixing, final: round 1: the guard stopped a delivery to \"B\"";
+    let stop = "optimal+mixing, final: round 3: the guard stopped a delivery to \"B\"";
     assert!(status.contains(&format!("\nStopped: {stop}")), "{status}");
     let audit = sandbox.run(&["audit", "run"]);
     assert_eq!(audit.status.code(), Some(1));
     let shown = text(&audit.stdout);
-    assert!(shown.contains("\nSTOPPED, optimal+mixing, final: round 1: the guard"), "{shown}");
+    assert!(shown.contains("\nSTOPPED, optimal+mixing, final: round 3: the guard"), "{shown}");
     tamper(
         "DELETE FROM usage WHERE training = 1;
          INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",

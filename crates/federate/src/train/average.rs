@@ -1,23 +1,19 @@
 //! What `averaging`, `proximal` and `scaffold` have in common: models are averaged inside groups.
 //!
 //! The groups are the strongly connected components of the usage graph; a group of one trains alone,
-//! so on a graph without edges this is Local.
+//! so on a graph without edges this is Local. Everybody trains from the last average and sends its model; the
+//! coordinator averages, weighted by samples. With control variates, participants also send the mean of their
+//! gradients, and correct the next by the difference between the average of these and their own.
 
 use fedcompetitors_graphs::{Reachability, UsageGraph};
-use fedcompetitors_learn::{kernels, weighted_sum};
+use fedcompetitors_record::Content;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Best, Effort, Training,
-    descent::{Descent, each},
-    mixture,
-    pace::Pace,
-    weights_by_samples,
-};
+use super::{Effort, Training, pace::Pace, weights_by_samples};
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Message, Submission},
-    saved,
+    exchange::Message,
+    protocol::{Adopt, Ask, Combiner, Conversation, Heard, Labelled, Question, Train},
 };
 
 /// What keeps local steps from drifting apart.
@@ -25,55 +21,34 @@ use crate::{
 pub enum Correction {
     /// Nothing: `FedAvg`.
     None,
-    /// A pull towards the common model: `FedProx` adds `pull / 2 · |x − x̄|²` to the loss.
-    Proximal {
-        /// The strength of the pull, μ in the literature.
-        pull: f32,
-    },
-    /// Control variates: SCAFFOLD adds `c − cᵢ` to each gradient, where `cᵢ` is the mean of
-    /// the participant's gradients along its last round and `c` the mean of those.
+    /// A pull towards the common model, μ in the literature: `FedProx`.
+    Pull(f32),
+    /// Control variates: SCAFFOLD adds `c − cᵢ` to each gradient, where `cᵢ` is the mean of the participant's
+    /// gradients along its last round and `c` the mean of those. (For plain gradient descent the mean of a
+    /// round's gradients is the second of the two updates in the literature, `cᵢ − c + (x − yᵢ) / (K η)`.)
     ControlVariates,
 }
 
-/// Rounds of local steps, each followed by the mean of the models, weighted by samples.
+/// A training before its first round.
 pub fn begin(
     correction: Correction,
     federation: &Federation<'_>,
     usage: &UsageGraph,
     effort: Effort,
 ) -> Box<dyn Training> {
-    let shared = federation.shared();
-    let mut members: Vec<Member> = (0..federation.len())
-        .map(|participant| Member {
-            descent: Descent::new(federation, participant, effort),
-            weight: 1.0,
-            is_behind: false,
-            gradients: vec![0.0; shared],
-            control: vec![0.0; shared],
-            sent_control: None,
-        })
-        .collect();
-    let groups = groups(usage).into_iter().map(|group| {
-        for (&member, weight) in group.iter().zip(weights_by_samples(federation, &group)) {
-            members[member].weight = weight as f32;
-        }
-        let common = federation.initial(group[0])[..shared].to_vec();
-        Group {
-            members: group,
-            common,
-            control: vec![0.0; shared],
-            models: Vec::new(),
-            controls: Vec::new(),
-        }
+    let groups = groups(usage).into_iter().map(|members| Group {
+        weights: weights_by_samples(federation, &members).iter().map(|&w| w as f32).collect(),
+        controls: vec![None; members.len()],
+        members,
+        common: Vec::new(),
     });
-    let groups = groups.collect();
     let pace = Pace::new(effort.local_steps, effort.evaluations);
-    Box::new(Rounds { correction, pace, groups, members })
+    Conversation::begin(federation, effort, Averager { correction, pace, groups: groups.collect() })
 }
 
 /// A training that resumes from its saved state.
 pub fn resume(saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-    Ok(Box::new(saved::read::<Rounds>(saved)?))
+    Conversation::<Averager>::resume(saved)
 }
 
 /// Those who reach each other, each group in listed order.
@@ -92,72 +67,34 @@ fn groups(usage: &UsageGraph) -> Vec<Vec<usize>> {
     groups
 }
 
+/// The coordinator's half.
+#[derive(Serialize, Deserialize)]
+struct Averager {
+    correction: Correction,
+    pace: Pace,
+    groups: Vec<Group>,
+}
+
 /// Those who share a model.
 #[derive(Serialize, Deserialize)]
 struct Group {
     members: Vec<usize>,
-    /// The common model, and the common control variate.
-    common: Vec<f32>,
-    control: Vec<f32>,
-    /// The messages that they were made of.
-    models: Vec<Message>,
-    controls: Vec<Message>,
+    /// Their weights in the mean.
+    weights: Vec<f32>,
+    /// The last control variate of each member, which counts while it is missing.
+    controls: Vec<Option<Message>>,
+    /// The common model, and the common control variate; nothing before the first average.
+    common: Vec<Labelled>,
 }
 
-impl Group {
-    fn is_alone(&self) -> bool {
-        self.members.len() == 1
-    }
-
-    /// Delivers the common model and control variate to a member.
-    fn hand_out(
-        &self,
-        member: &mut Member,
-        correction: Correction,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let Member { descent, is_behind, .. } = member;
-        let to = descent.participant;
-        // Before anything was sent the common model is the start, which all have.
-        if !self.models.is_empty() {
-            let carried = exchange.deliver(to, Content::Model, &self.common, &self.models)?;
-            descent.receive(&carried);
-        }
-        descent.parameters[..self.common.len()].copy_from_slice(&self.common);
-        if correction == Correction::ControlVariates && !self.controls.is_empty() {
-            let carried = exchange.deliver(to, Content::Gradient, &self.control, &self.controls)?;
-            descent.receive(&carried);
-        }
-        *is_behind = false;
-        Ok(())
+impl Averager {
+    fn group(&self, participant: usize) -> &Group {
+        let has_it = |group: &&Group| group.members.contains(&participant);
+        self.groups.iter().find(has_it).expect("everybody is in a group")
     }
 }
 
-/// A member of a group.
-#[derive(Serialize, Deserialize)]
-struct Member {
-    descent: Descent,
-    /// Its weight in the mean.
-    weight: f32,
-    /// Whether it was missing when the last common model was delivered.
-    is_behind: bool,
-    /// The sum of this round's gradients, and its control variate.
-    gradients: Vec<f32>,
-    control: Vec<f32>,
-    /// The message with which the coordinator received its control variate.
-    sent_control: Option<Message>,
-}
-
-/// A training in progress.
-#[derive(Serialize, Deserialize)]
-struct Rounds {
-    correction: Correction,
-    pace: Pace,
-    groups: Vec<Group>,
-    members: Vec<Member>,
-}
-
-impl Training for Rounds {
+impl Combiner for Averager {
     fn rounds(&self) -> usize {
         self.pace.rounds()
     }
@@ -166,146 +103,56 @@ impl Training for Rounds {
         self.pace.rounds_done()
     }
 
-    fn round(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
+    fn ask(&self, participant: usize) -> Question<'_> {
+        let group = self.group(participant);
+        let given = group.common.iter().collect();
+        if self.done() == self.rounds() {
+            return Question { ask: Ask::Finish(Adopt::ALWAYS), given };
+        }
+        let (sends, pull) = match self.correction {
+            _ if group.members.len() == 1 => (vec![], 0.0),
+            Correction::None => (vec![Content::Model], 0.0),
+            Correction::Pull(pull) => (vec![Content::Model], pull),
+            Correction::ControlVariates => (vec![Content::Model, Content::Gradient], 0.0),
+        };
         let steps = self.pace.next();
-        let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
-        for group in &self.groups {
-            let behind = |&&a: &&usize| there[a] && self.members[a].is_behind;
-            let behind: Vec<usize> = group.members.iter().filter(behind).copied().collect();
-            for member in behind {
-                group.hand_out(&mut self.members[member], self.correction, exchange)?;
-            }
-        }
-        let correction = self.correction;
-        let mut turns: Vec<(&Group, &mut Member)> = Vec::new();
-        let mut members: Vec<Option<&mut Member>> = self.members.iter_mut().map(Some).collect();
-        for group in &self.groups {
-            for &member in group.members.iter().filter(|&&member| there[member]) {
-                turns.extend(members[member].take().map(|member| (group, member)));
-            }
-        }
-        each(&mut turns, |(group, member)| member.round(federation, correction, group, steps))?;
-        self.average(federation, exchange, &there, steps)?;
-        let in_the_end = self.pace.count(steps);
-        each(&mut self.members, |member| member.descent.validate(federation, in_the_end))
+        let ask = Ask::Train(Train { adopt: Adopt::ALWAYS, steps, pull, sends });
+        Question { ask, given }
     }
 
-    fn best(&self, participant: usize) -> Best<'_> {
-        self.members[participant].descent.early_stopping.best()
+    fn take(&mut self, heard: Vec<Option<Heard>>) {
+        self.pace.count(self.pace.next());
+        for group in self.groups.iter_mut().filter(|group| group.members.len() > 1) {
+            group.average(&heard);
+        }
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
-        let group = self.groups.iter().find(|group| group.members.contains(&participant));
-        let members = group.map(|group| group.members.as_slice()).unwrap_or_default();
-        members.iter().map(|&member| (member, self.members[member].weight)).collect()
-    }
-
-    fn save(&self) -> Vec<u8> {
-        saved::write(self)
+        let group = self.group(participant);
+        group.members.iter().copied().zip(group.weights.iter().copied()).collect()
     }
 }
 
-impl Rounds {
-    /// The mean of the models of those who are there, for each group; and of their control
-    /// variates.
-    fn average(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        there: &[bool],
-        steps: usize,
-    ) -> Result<(), FederateError> {
-        let shared = federation.shared();
-        let controlled = self.correction == Correction::ControlVariates;
-        let mut models: Vec<Option<Submission>> = vec![None; self.members.len()];
-        let mut gradients = models.clone();
-        for group in self.groups.iter().filter(|group| !group.is_alone()) {
-            for &at in group.members.iter().filter(|&&member| there[member]) {
-                let Member { descent, gradients: sum, .. } = &mut self.members[at];
-                let carried = descent.carried.clone();
-                let (values, before) =
-                    (descent.parameters[..shared].to_vec(), group.common.clone());
-                models[at] = Some(Submission { values, before, carried: carried.clone() });
-                if controlled {
-                    kernels::scale(sum, 1.0 / steps as f32);
-                    let (values, before) = (sum.clone(), Vec::new());
-                    gradients[at] = Some(Submission { values, before, carried });
-                }
+impl Group {
+    /// The mean of the models of those that were heard, and of the last control variates of all.
+    fn average(&mut self, heard: &[Option<Heard>]) {
+        let mut models: Vec<(&Message, f32)> = Vec::new();
+        for ((&member, &weight), control) in
+            self.members.iter().zip(&self.weights).zip(&mut self.controls)
+        {
+            let Some(Heard { messages }) = &heard[member] else { continue };
+            models.extend(messages.first().map(|model| (model, weight)));
+            if let Some(mean) = messages.get(1) {
+                *control = Some(mean.clone());
             }
         }
-        let models = exchange.collect(Content::Model, shared, models);
-        let controls = exchange.collect(Content::Gradient, shared, gradients);
-        for (member, message) in self.members.iter_mut().zip(controls) {
-            if let Some(mut message) = message {
-                member.control = std::mem::take(&mut message.values);
-                member.sent_control = Some(message);
-            }
-        }
-        for group in self.groups.iter_mut().filter(|group| !group.is_alone()) {
-            let weight = |&member: &usize| self.members[member].weight;
-            let sent =
-                group.members.iter().filter_map(|at| Some((models[*at].as_ref()?, weight(at))));
-            let sent: Vec<(&Message, f32)> = sent.collect();
-            if let Some(mean) = mixture(&sent, sent.len() == group.members.len()) {
-                group.common = mean;
-                group.models = sent.iter().map(|(message, _)| message.receipt()).collect();
-            }
-            if controlled {
-                // The last control variate of an absent member still counts.
-                let members: Vec<&Member> =
-                    group.members.iter().map(|&member| &self.members[member]).collect();
-                let parts = members.iter().map(|member| (&member.control[..], member.weight));
-                group.control = weighted_sum(&parts.collect::<Vec<_>>());
-                group.controls =
-                    members.iter().filter_map(|member| member.sent_control.clone()).collect();
-            }
-            for &member in &group.members {
-                if there[member] {
-                    group.hand_out(&mut self.members[member], self.correction, exchange)?;
-                } else {
-                    self.members[member].is_behind = true;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Member {
-    /// Local steps from the common model.
-    fn round(
-        &mut self,
-        federation: &Federation<'_>,
-        correction: Correction,
-        group: &Group,
-        steps: usize,
-    ) -> Result<(), FederateError> {
-        let Self { descent, gradients, control, .. } = self;
-        let shared = group.common.len();
-        gradients.fill(0.0);
-        for _ in 0..steps {
-            descent.step(federation, |gradient, parameters| {
-                let gradient = &mut gradient[..shared];
-                match correction {
-                    Correction::None => {}
-                    Correction::Proximal { pull } => {
-                        kernels::add_scaled(gradient, pull, &parameters[..shared]);
-                        kernels::add_scaled(gradient, -pull, &group.common);
-                    }
-                    // (For plain gradient descent the mean of a round's gradients is the
-                    // second of the two updates in the literature, `cᵢ − c + (x − yᵢ) / (K η)`.)
-                    Correction::ControlVariates => {
-                        kernels::add_scaled(gradients, 1.0, gradient);
-                        kernels::add_scaled(gradient, 1.0, &group.control);
-                        kernels::add_scaled(gradient, -1.0, control);
-                    }
-                }
-            })?;
-        }
-        Ok(())
+        let all_there = models.len() == self.members.len();
+        let Some(model) = Labelled::mixture(Content::Model, &models, all_there) else { return };
+        // A member that has sent no control variate has that of the start, 0.
+        let controls = self.controls.iter().zip(&self.weights);
+        let controls: Vec<(&Message, f32)> =
+            controls.filter_map(|(control, &weight)| Some((control.as_ref()?, weight))).collect();
+        let control = Labelled::sum(Content::Gradient, &controls);
+        self.common = [Some(model), control].into_iter().flatten().collect();
     }
 }

@@ -2,22 +2,15 @@
 //! into it. Information flows along usage edges and nowhere else.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
-use fedcompetitors_learn::{Part, kernels, weighted_sum};
-use fedcompetitors_record::{Flow, FlowSource};
+use fedcompetitors_record::{Content, Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Best, Effort, Trainer, TrainerKind, Training,
-    descent::{Descent, each},
-    mixture,
-    pace::Pace,
-    weights_by_samples,
-};
+use super::{Effort, Trainer, TrainerKind, Training, pace::Pace, weights_by_samples};
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Message, Submission},
+    exchange::Message,
     kinds::{BadSettings, Settings, in_range, settings},
-    saved,
+    protocol::{Adopt, Ask, Combiner, Conversation, Heard, Labelled, Question, Train},
 };
 
 /// The trainer `mixing`.
@@ -136,68 +129,48 @@ impl Trainer for Mixing {
         benefit: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Training> {
-        let shared = federation.shared();
         let learners = usage.learners();
-        let mixers = (0..federation.len()).map(|participant| Mixer {
-            descent: Descent::new(federation, participant, effort),
+        let members = (0..federation.len()).map(|participant| Member {
             parts: self.parts(federation, usage, benefit, participant),
             is_used: ones(learners.row(participant)).next().is_some(),
-            start: vec![0.0; shared],
-            last: vec![0.0; shared],
-            added: vec![0.0; shared],
-            got: None,
-            has_taken: false,
-            has_ever_taken: false,
+            mixtures: Vec::new(),
         });
-        Box::new(Rounds {
+        let mixer = Mixer {
+            settings: self.clone(),
             pace: Pace::new(effort.local_steps, effort.evaluations),
-            mixed: self.mix,
-            server_rate: self.server_rate as f32,
-            against_drift: self.against_drift,
-            checked: self.checked,
-            mixers: mixers.collect(),
-        })
+            steps_done: 0,
+            members: members.collect(),
+        };
+        Conversation::begin(federation, effort, mixer)
     }
 
     fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Ok(Box::new(saved::read::<Rounds>(saved)?))
+        Conversation::<Mixer>::resume(saved)
     }
 }
 
-/// A training in progress.
-#[derive(Serialize, Deserialize)]
-struct Rounds {
-    pace: Pace,
-    mixed: Mixed,
-    server_rate: f32,
-    against_drift: bool,
-    checked: bool,
-    mixers: Vec<Mixer>,
-}
-
-/// The state of a participant in training.
+/// The coordinator's half.
 #[derive(Serialize, Deserialize)]
 struct Mixer {
-    descent: Descent,
+    settings: Mixing,
+    pace: Pace,
+    /// The steps of this round that are done, where gradients are mixed.
+    steps_done: usize,
+    members: Vec<Member>,
+}
+
+/// What the coordinator knows of a participant.
+#[derive(Serialize, Deserialize)]
+struct Member {
     /// Itself and its collaborators, with their weights.
     parts: Vec<(usize, f32)>,
     /// Whether another participant learns from it.
     is_used: bool,
-    /// The shared parameters at the beginning of the round.
-    start: Vec<f32>,
-    /// The mean of its gradients in the last round, and what is added to its gradients in this one:
-    /// the mixed mean less its own.
-    last: Vec<f32>,
-    added: Vec<f32>,
-    /// The mixture of this round, until it is accepted or rejected.
-    #[serde(skip)]
-    got: Option<Vec<f32>>,
-    /// Whether it accepted the last mixture, or any.
-    has_taken: bool,
-    has_ever_taken: bool,
+    /// What it is given with the next ask.
+    mixtures: Vec<Labelled>,
 }
 
-impl Training for Rounds {
+impl Combiner for Mixer {
     fn rounds(&self) -> usize {
         self.pace.rounds()
     }
@@ -206,215 +179,76 @@ impl Training for Rounds {
         self.pace.rounds_done()
     }
 
-    fn round(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let there: Vec<bool> = (0..federation.len()).map(|a| exchange.is_there(a)).collect();
-        let steps = self.pace.next();
-        if self.mixed == Mixed::Gradients {
-            for _ in 0..steps {
-                self.step(federation, exchange, &there)?;
+    fn ask(&self, participant: usize) -> Question<'_> {
+        let is_new_round = self.steps_done == 0;
+        let Mixing { mix, server_rate, against_drift, checked, .. } = self.settings;
+        let adopt = Adopt { rate: server_rate as f32, checked };
+        let member = &self.members[participant];
+        let given = member.mixtures.iter().collect();
+        let ask = match mix {
+            _ if self.pace.rounds_done() == self.pace.rounds() => Ask::Finish(adopt),
+            Mixed::Gradients => Ask::Descend { validate: is_new_round, sends: !member.is_apart() },
+            Mixed::Models | Mixed::Updates => {
+                let gradient = against_drift.then_some(Content::Gradient);
+                let sends = [mix.content()].into_iter().chain(gradient);
+                let sends = if member.is_apart() { Vec::new() } else { sends.collect() };
+                Ask::Train(Train { adopt, steps: self.pace.next(), pull: 0.0, sends })
             }
-        } else {
-            self.each_of(&there, |mixer| mixer.round(federation, steps))?;
-            self.mix(federation, exchange, &there)?;
-        }
-        let in_the_end = self.pace.count(steps);
-        each(&mut self.mixers, |mixer| mixer.descent.validate(federation, in_the_end))
+        };
+        Question { ask, given }
     }
 
-    fn best(&self, participant: usize) -> Best<'_> {
-        self.mixers[participant].descent.early_stopping.best()
+    fn take(&mut self, heard: Vec<Option<Heard>>) {
+        let steps = self.pace.next();
+        self.steps_done += 1;
+        if self.settings.mix != Mixed::Gradients || self.steps_done == steps {
+            self.pace.count(steps);
+            self.steps_done = 0;
+        }
+        let contents: &[Content] = match self.settings.mix {
+            Mixed::Gradients => &[Content::Gradient],
+            mix => &[mix.content(), Content::Gradient],
+        };
+        for (to, member) in self.members.iter_mut().enumerate() {
+            let is_heard = heard[to].is_some() && !member.is_alone();
+            let mixtures = contents.iter().enumerate().filter(|_| is_heard);
+            member.mixtures =
+                mixtures.filter_map(|(at, &content)| member.mixture(content, at, &heard)).collect();
+        }
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
-        let mixer = &self.mixers[participant];
-        if mixer.has_ever_taken { mixer.parts.clone() } else { vec![(participant, 1.0)] }
-    }
-
-    fn save(&self) -> Vec<u8> {
-        saved::write(self)
+        self.members[participant].parts.clone()
     }
 }
 
-impl Rounds {
-    /// Works on the participants that are present.
-    fn each_of(
-        &mut self,
-        there: &[bool],
-        work: impl Fn(&mut Mixer) -> Result<(), FederateError> + Send + Sync,
-    ) -> Result<(), FederateError> {
-        each(
-            &mut self.mixers,
-            |mixer| {
-                if there[mixer.descent.participant] { work(mixer) } else { Ok(()) }
-            },
-        )
-    }
-
-    /// One step of each present participant along the mixture of gradients.
-    fn step(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        there: &[bool],
-    ) -> Result<(), FederateError> {
-        self.each_of(there, |mixer| mixer.descent.descend(federation))?;
-        let shared = federation.shared();
-        let sent = self.collect(exchange, there, Content::Gradient, |mixer| {
-            (mixer.descent.gradient[..shared].to_vec(), Vec::new())
-        });
-        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.descent.participant]) {
-            mixer.got = mixer.get(exchange, Content::Gradient, &sent)?;
+impl Mixed {
+    /// What participants send and are given.
+    fn content(self) -> Content {
+        match self {
+            Self::Models => Content::Model,
+            Self::Updates => Content::Update,
+            Self::Gradients => Content::Gradient,
         }
-        self.each_of(there, |mixer| {
-            if let Some(mixture) = mixer.got.take() {
-                mixer.descent.gradient[..shared].copy_from_slice(&mixture);
-                mixer.has_ever_taken = true;
-            }
-            mixer.descent.follow();
-            Ok(())
-        })
-    }
-
-    /// Delivers to each present participant the mixture of what its collaborators have sent.
-    fn mix(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        there: &[bool],
-    ) -> Result<(), FederateError> {
-        let content = if self.mixed == Mixed::Models { Content::Model } else { Content::Update };
-        let sent = self.collect(exchange, there, content, |mixer| mixer.gives(self.mixed));
-        for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.descent.participant]) {
-            mixer.got = mixer.get(exchange, content, &sent)?;
-        }
-        let (mixed, server_rate, checked) = (self.mixed, self.server_rate, self.checked);
-        each(&mut self.mixers, |mixer| {
-            let mixture = mixer.got.take();
-            mixer.has_taken = mixture.is_some_and(|mixture| {
-                mixer.take(federation, mixed, server_rate, checked, &mixture)
-            });
-            mixer.has_ever_taken |= mixer.has_taken;
-            Ok(())
-        })?;
-        if self.against_drift {
-            let content = Content::Gradient;
-            let gradients = |mixer: &Mixer| (mixer.last.clone(), Vec::new());
-            let sent = self.collect(exchange, there, content, gradients);
-            for mixer in self.mixers.iter_mut().filter(|mixer| there[mixer.descent.participant]) {
-                // Without a mixture it follows its own gradient.
-                mixer.added.fill(0.0);
-                let mixture = mixer.get(exchange, content, &sent)?;
-                if let Some(mixture) = mixture.filter(|_| mixer.has_taken) {
-                    mixer.added = mixture;
-                    kernels::add_scaled(&mut mixer.added, -1.0, &mixer.last);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Collects from the present participants that learn from others or that others learn from.
-    fn collect(
-        &self,
-        exchange: &mut Exchange<'_>,
-        there: &[bool],
-        content: Content,
-        given: impl Fn(&Mixer) -> (Vec<f32>, Vec<f32>),
-    ) -> Vec<Option<Message>> {
-        let sends = |mixer: &Mixer| {
-            there[mixer.descent.participant] && (mixer.is_used || !mixer.is_alone())
-        };
-        let submission = |mixer: &Mixer| {
-            let (values, before) = given(mixer);
-            Submission { values, before, carried: mixer.descent.carried.clone() }
-        };
-        let submissions = self.mixers.iter().map(|mixer| sends(mixer).then(|| submission(mixer)));
-        let shared = self.mixers.first().map_or(0, |mixer| mixer.start.len());
-        exchange.collect(content, shared, submissions.collect())
     }
 }
 
-impl Mixer {
-    fn round(&mut self, federation: &Federation<'_>, steps: usize) -> Result<(), FederateError> {
-        let Self { descent, start, last, added, .. } = self;
-        let shared = start.len();
-        start.copy_from_slice(&descent.parameters[..shared]);
-        last.fill(0.0);
-        for _ in 0..steps {
-            descent.step(federation, |gradient, _| {
-                kernels::add_scaled(last, 1.0 / steps as f32, &gradient[..shared]);
-                kernels::add_scaled(&mut gradient[..shared], 1.0, added);
-            })?;
-        }
-        Ok(())
-    }
-
-    /// What it sends of its last round, and what that would be without any step.
-    fn gives(&self, mixed: Mixed) -> (Vec<f32>, Vec<f32>) {
-        let mut given = self.descent.parameters[..self.start.len()].to_vec();
-        if mixed == Mixed::Models {
-            return (given, self.start.clone());
-        }
-        kernels::add_scaled(&mut given, -1.0, &self.start);
-        (given, Vec::new())
-    }
-
+impl Member {
     /// Whether it learns from nobody.
     fn is_alone(&self) -> bool {
         self.parts.len() == 1
     }
 
-    /// The mixture for it; none if it learns from nobody, or if its own message was refused.
-    fn get(
-        &mut self,
-        exchange: &mut Exchange<'_>,
-        content: Content,
-        sent: &[Option<Message>],
-    ) -> Result<Option<Vec<f32>>, FederateError> {
-        let to = self.descent.participant;
-        let parts =
-            self.parts.iter().filter_map(|&(from, part)| Some((sent[from].as_ref()?, part)));
-        let parts: Vec<(&Message, f32)> = parts.collect();
-        if self.is_alone() || sent[to].is_none() {
-            return Ok(None);
-        }
-        let Some(mixture) = mixture(&parts, parts.len() == self.parts.len()) else {
-            return Ok(None);
-        };
-        let made_of: Vec<Message> = parts.iter().map(|(message, _)| message.receipt()).collect();
-        let carried = exchange.deliver(to, content, &mixture, &made_of)?;
-        self.descent.receive(&carried);
-        Ok(Some(mixture))
+    /// Whether it learns from nobody and nobody from it.
+    fn is_apart(&self) -> bool {
+        self.is_alone() && !self.is_used
     }
 
-    /// Moves to a mixture, unless its validation loss is higher there; returns whether it moved.
-    fn take(
-        &mut self,
-        federation: &Federation<'_>,
-        mixed: Mixed,
-        server_rate: f32,
-        checked: bool,
-        mixture: &[f32],
-    ) -> bool {
-        let shared = self.start.len();
-        let mut there = self.descent.parameters.clone();
-        let kept = if mixed == Mixed::Models { 1.0 - server_rate } else { 1.0 };
-        let moved = weighted_sum(&[(&self.start, kept), (mixture, server_rate)]);
-        there[..shared].copy_from_slice(&moved);
-        if checked {
-            // No margin: with one, slightly worse mixtures were accepted round after round.
-            let learner = federation.learner(self.descent.participant);
-            let own = learner.loss(Part::Validation, &self.descent.parameters);
-            let is_as_good = learner.loss(Part::Validation, &there) <= own;
-            if !is_as_good {
-                return false;
-            }
-        }
-        self.descent.parameters = there;
-        true
+    /// The mixture for it of the messages at this place in the answers.
+    fn mixture(&self, content: Content, at: usize, heard: &[Option<Heard>]) -> Option<Labelled> {
+        let sent =
+            |&(from, part): &(usize, f32)| Some((heard[from].as_ref()?.messages.get(at)?, part));
+        let sent: Vec<(&Message, f32)> = self.parts.iter().filter_map(sent).collect();
+        Labelled::mixture(content, &sent, sent.len() == self.parts.len())
     }
 }

@@ -21,15 +21,16 @@ mod trunks;
 use std::{fmt::Debug, sync::Arc};
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Registry, UsageGraph};
-use fedcompetitors_learn::{OptimizerSettings, Part, weighted_sum};
+use fedcompetitors_learn::{OptimizerSettings, Part};
 
 use fedcompetitors_record::{Disclosure, Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     FederateError, Federation,
-    exchange::{Exchange, Message},
+    exchange::Exchange,
     kinds::{Kind, Made, Models},
+    protocol::Coordinate,
 };
 
 pub use averaging::Averaging;
@@ -198,6 +199,12 @@ pub trait Training: Send + Sync {
         Vec::new()
     }
 
+    /// The coordinator alone, for carriers that bring asks to participants elsewhere; none if the trainer needs
+    /// all participants in this process.
+    fn coordinator(self: Box<Self>) -> Option<Box<dyn Coordinate>> {
+        None
+    }
+
     /// The state, for [`Trainer::resume`].
     fn save(&self) -> Vec<u8>;
 }
@@ -233,13 +240,4 @@ pub(crate) fn weights_by_samples(federation: &Federation<'_>, members: &[usize])
     let samples = |&a: &usize| federation.learner(a).samples(Part::Training) as f64;
     let total: f64 = members.iter().map(samples).sum();
     members.iter().map(|a| samples(a) / total).collect()
-}
-
-/// The weighted sum of what was sent; if some are missing, the other weights are scaled to sum to 1.
-/// None if nothing was sent.
-fn mixture(sent: &[(&Message, f32)], all_there: bool) -> Option<Vec<f32>> {
-    let total = if all_there { 1.0 } else { sent.iter().map(|(_, weight)| weight).sum() };
-    let parts = sent.iter().map(|(message, weight)| (&message.values[..], weight / total));
-    let parts: Vec<(&[f32], f32)> = parts.collect();
-    if parts.is_empty() { None } else { Some(weighted_sum(&parts)) }
 }

@@ -38,7 +38,7 @@ impl Trainer for Proximal {
         _: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Training> {
-        average::begin(Correction::Proximal { pull: self.pull as f32 }, federation, usage, effort)
+        average::begin(Correction::Pull(self.pull as f32), federation, usage, effort)
     }
 
     fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {

@@ -2,5 +2,6 @@
 
 mod evidence;
 mod exchange;
+mod protocol;
 mod trainers;
 mod trunks;

@@ -1,19 +1,14 @@
 //! A toy trainer.
 
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
-use fedcompetitors_learn::weighted_sum;
+use fedcompetitors_record::Content;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Best, Effort, Trainer, TrainerKind, Training,
-    descent::{Descent, each},
-    pace::Pace,
-};
+use super::{Effort, Trainer, TrainerKind, Training, pace::Pace};
 use crate::{
     FederateError, Federation,
-    exchange::{Content, Exchange, Submission},
     kinds::{BadSettings, Settings, in_range, settings},
-    saved,
+    protocol::{Adopt, Ask, Combiner, Conversation, Heard, Labelled, Question, Train},
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Toy>(
@@ -45,16 +40,17 @@ impl Trainer for Toy {
     ) -> Box<dyn Training> {
         let everybody = 0..federation.len();
         let helper = |to| everybody.clone().find(|&from| usage.uses(from, to));
-        Box::new(Relay {
+        let relay = Relay {
             share: self.share as f32,
             pace: Pace::new(effort.local_steps, effort.evaluations),
             helpers: everybody.clone().map(helper).collect(),
-            descents: everybody.clone().map(|who| Descent::new(federation, who, effort)).collect(),
-        })
+            next: vec![None; federation.len()],
+        };
+        Conversation::begin(federation, effort, relay)
     }
 
     fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Ok(Box::new(saved::read::<Relay>(saved)?))
+        Conversation::<Relay>::resume(saved)
     }
 }
 
@@ -63,10 +59,10 @@ struct Relay {
     share: f32,
     pace: Pace,
     helpers: Vec<Option<usize>>,
-    descents: Vec<Descent>,
+    next: Vec<Option<Labelled>>,
 }
 
-impl Training for Relay {
+impl Combiner for Relay {
     fn rounds(&self) -> usize {
         self.pace.rounds()
     }
@@ -75,49 +71,29 @@ impl Training for Relay {
         self.pace.rounds_done()
     }
 
-    fn round(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let steps = self.pace.next();
-        each(&mut self.descents, |descent| {
-            (0..steps).try_for_each(|_| descent.step(federation, |_, _| ()))
-        })?;
-        let shared = federation.shared();
-        let submissions = self.descents.iter().map(|descent| {
-            let (values, carried) = (descent.parameters[..shared].to_vec(), descent.carried.clone());
-            Some(Submission { values, before: Vec::new(), carried })
-        });
-        let sent = exchange.collect(Content::Model, shared, submissions.collect());
-        for (descent, helper) in self.descents.iter_mut().zip(&self.helpers) {
-            if let Some(message) = helper.and_then(|helper| sent[helper].as_ref()) {
-                let own = &descent.parameters[..shared];
-                let parts = [(own, 1.0 - self.share), (&message.values[..], self.share)];
-                let (mixture, made_of) = (weighted_sum(&parts), [message.clone()]);
-                let to = descent.participant;
-                let carried = exchange.deliver(to, Content::Model, &mixture, &made_of)?;
-                descent.receive(&carried);
-                descent.parameters[..shared].copy_from_slice(&mixture);
-            }
+    fn ask(&self, participant: usize) -> Question<'_> {
+        let given = self.next[participant].iter().collect();
+        if self.done() == self.rounds() {
+            return Question { ask: Ask::Finish(Adopt::ALWAYS), given };
         }
-        let in_the_end = self.pace.count(steps);
-        each(&mut self.descents, |descent| descent.validate(federation, in_the_end))
+        let (steps, sends) = (self.pace.next(), vec![Content::Model]);
+        Question { ask: Ask::Train(Train { adopt: Adopt::ALWAYS, steps, pull: 0.0, sends }), given }
     }
 
-    fn best(&self, participant: usize) -> Best<'_> {
-        self.descents[participant].early_stopping.best()
+    fn take(&mut self, heard: Vec<Option<Heard>>) {
+        self.pace.count(self.pace.next());
+        let model = |from: usize| heard[from].as_ref()?.messages.first();
+        for (to, helper) in self.helpers.iter().enumerate() {
+            let parts = helper.and_then(|from| {
+                Some([(model(to)?, 1.0 - self.share), (model(from)?, self.share)])
+            });
+            self.next[to] = parts.and_then(|parts| Labelled::sum(Content::Model, &parts));
+        }
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
         let own = (participant, 1.0 - self.share);
-        match self.helpers[participant] {
-            Some(helper) => vec![own, (helper, self.share)],
-            None => vec![(participant, 1.0)],
-        }
-    }
-
-    fn save(&self) -> Vec<u8> {
-        saved::write(self)
+        let helper = self.helpers[participant].map(|helper| (helper, self.share));
+        [own].into_iter().chain(helper).collect()
     }
 }

@@ -35,7 +35,7 @@ fn a_stop_of_the_guard_is_kept() {
     };
     let expected = exported("before");
     // Begun and not a round done, by a plan that brings A's data to C by way of B and D.
-    // Mixing hands models and gradients over, two steps of that way in a round.
+    // Mixing gives models with the next round's request, one step of that way in a round.
     case.tamper(
         "CREATE TABLE plan AS SELECT * FROM usage WHERE training = 1;
          DELETE FROM usage WHERE training = 1;
@@ -54,18 +54,18 @@ fn a_stop_of_the_guard_is_kept() {
         let RunError::Learning { error: FederateError::Guard { round, .. }, .. } = &error else {
             panic!("{error}");
         };
-        assert_eq!(*round, 2, "{time}");
+        assert_eq!(*round, 4, "{time}");
         let (entries, last) =
             case.ask("SELECT count(*), max(round) FROM ledger WHERE training = 1");
         assert!(entries > 8, "{time}: {entries}");
-        assert_eq!(last, 2, "{time}");
+        assert_eq!(last, 4, "{time}");
         let (handed, _) = case.ask(
-            "SELECT count(*), 0 FROM ledger WHERE training = 1 AND round = 2 AND receiver = 1",
+            "SELECT count(*), 0 FROM ledger WHERE training = 1 AND round = 4 AND receiver = 1",
         );
-        assert_eq!(handed, 1, "{time}: what was handed over before the stop is there");
+        assert_eq!(handed, 2, "{time}: what was handed over before the stop is there");
         let found = summary(&case.path()).expect("it can be read");
         assert_eq!(found.status, Status::Stopped);
-        assert_eq!((found.stops.len(), found.stops[0].round), (1, 2));
+        assert_eq!((found.stops.len(), found.stops[0].round), (1, 4));
         assert!(found.stops[0].message.contains("the guard stopped a delivery to \"C\""));
         let found = audit(&case.path(), None).expect("it can be read");
         let stopped = |finding: &Finding| matches!(finding, Finding::Stopped { .. });
