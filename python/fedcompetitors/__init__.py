@@ -19,7 +19,7 @@ certificates are those of the program `fedcompetitors`: what one writes the othe
 """
 
 from fedcompetitors import errors
-from fedcompetitors._coordination import Outcome
+from fedcompetitors._coordinator import Outcome
 from fedcompetitors._federation import Audit, Federation, audit
 from fedcompetitors._graphs import BenefitGraph, CompetingGraph, read_graphs
 from fedcompetitors._mixing import mix

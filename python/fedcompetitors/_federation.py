@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedcompetitors import _native
-from fedcompetitors._coordination import Outcome, coordinate
+from fedcompetitors._coordinator import Outcome, coordinate
 from fedcompetitors._graphs import CompetingGraph
 from fedcompetitors._participants import Adam, Answer, Learner, Participant, Request
 from fedcompetitors._settings import Settings

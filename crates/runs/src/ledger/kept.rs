@@ -2,13 +2,14 @@
 
 use fedcompetitors_federate::exchange::Message;
 
-use super::Coordinator;
+use super::Ledger;
 use crate::RunError;
 
-impl Coordinator {
+impl Ledger {
     /// Keeps the last that was accepted of some participants: entries with their numbers. What
-    /// is older is forgotten, but for the last each time of what carries fewer's data. To be called behind [`Coordinator::keep`], as the ledger's hashes
-    /// tell whether the numbers are still the same.
+    /// is older is forgotten, but for the last each time of what carries fewer's data. To be
+    /// called after [`Ledger::keep`], as the ledger's hashes show whether the numbers are still
+    /// the same.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -8,7 +8,7 @@ use fedcompetitors_graphs::{BenefitGraph, Entry};
 
 use fedcompetitors_record::Session;
 
-use super::{Coordinator, own};
+use super::{Ledger, own};
 use crate::{
     RunError,
     store::{Estimate, Happened},
@@ -27,7 +27,7 @@ pub struct Aside {
     happened: Happened,
 }
 
-impl Coordinator {
+impl Ledger {
     /// Begins an estimate before a round of the training, counted from 1. It has a ledger of its
     /// own: everybody carries its own data and nothing else, as everybody trains a new model
     /// alone. A training that is on its way is set aside.

@@ -1,8 +1,9 @@
-//! The coordinator of remote participants: at the other end of a network, or in another language.
+//! Guard, ledger and store of a run whose participants are remote: at the other end of a network, or in
+//! another language.
 //!
-//! Whoever carries messages reports to it what has come and asks it before anything goes. It
-//! has the same guard, ledger and store as a run in one process, so the same audit reads it.
-//! What a participant may carry is everything that it was ever handed.
+//! The coordinator, which decides, reports here what has come and asks before anything goes. Guard, ledger
+//! and store are those of a run in one process, so the same audit reads them. A participant may carry
+//! whatever was ever delivered to it.
 
 mod aside;
 mod kept;
@@ -92,9 +93,9 @@ pub struct Stand {
     pub is_complete: bool,
 }
 
-/// The coordinator of a run.
+/// Guard, ledger and store of one run.
 #[derive(Debug)]
-pub struct Coordinator {
+pub struct Ledger {
     store: Store,
     folder: PathBuf,
     about: About,
@@ -114,7 +115,7 @@ pub struct Coordinator {
     since: Instant,
 }
 
-impl Coordinator {
+impl Ledger {
     /// Begins a run in a folder that has none. Of everybody: where its data is, in words, and
     /// how many samples it has.
     ///
