@@ -37,7 +37,7 @@ from fedcompetitors._plans import (
     select,
     verify,
 )
-from fedcompetitors._registry import entries
+from fedcompetitors._registry import default_settings, entries
 from fedcompetitors._settings import Settings
 from fedcompetitors.errors import FedCompetitorsError, FedCompetitorsWarning
 
@@ -63,6 +63,7 @@ __all__ = [
     "TrainingLearner",
     "audit",
     "compare",
+    "default_settings",
     "entries",
     "errors",
     "explain",
