@@ -148,5 +148,5 @@ class Ledger:
     ) -> bool: ...
 
 def audit(
-    folder: str, competing: CompetingGraph | None
+    folder: str, competing: CompetingGraph | None, rule: str | None
 ) -> tuple[RunStatus, int, int, list[str]]: ...

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use crate::{
     errors::Failure,
     graphs::{BenefitGraph, CompetingGraph},
+    plans::rule_of,
 };
 
 /// What a run is, as the Python side says it.
@@ -395,9 +396,11 @@ pub fn audit(
     py: Python<'_>,
     folder: PathBuf,
     competing: Option<PyRef<'_, CompetingGraph>>,
+    rule: Option<&str>,
 ) -> Result<(String, usize, usize, Vec<String>), Failure> {
-    let competing = competing.as_ref().map(|one| (&one.graph, None));
-    let found = py.detach(|| runs::audit(&folder, competing))?;
+    let competing = competing.as_ref().map(|one| &one.graph);
+    let rule = rule.map(rule_of).transpose()?;
+    let found = py.detach(|| runs::audit(&folder, competing, rule))?;
     let findings = found.findings.iter().map(finding_text);
     Ok((found.status.to_string(), found.transfers, found.models, findings.collect()))
 }

@@ -33,7 +33,7 @@ impl Case {
     fn run(&self) -> std::path::PathBuf {
         let folder = self.folder.path().join("run");
         run_into(&self.prepared, &folder, None).expect("it runs");
-        assert!(audit(&folder, None).expect("a record").findings.is_empty());
+        assert!(audit(&folder, None, None).expect("a record").findings.is_empty());
         folder
     }
 }

@@ -107,7 +107,7 @@ fn finish(ledger: &mut Ledger) -> bool {
 }
 
 fn findings(folder: &Path) -> Vec<Finding> {
-    audit(folder, None).expect("it can be read").findings
+    audit(folder, None, None).expect("it can be read").findings
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_run_from_plan_to_models_passes_the_audit() {
     assert_eq!(ledger.carries(2).collect::<Vec<_>>(), [2]);
     assert!(finish(&mut ledger), "somebody was missing");
     drop(ledger);
-    let found = audit(folder.path(), Some((&competing(&[(0, 2)]), None))).expect("it can be read");
+    let found = audit(folder.path(), Some(&competing(&[(0, 2)])), None).expect("it can be read");
     assert_eq!(found.findings, []);
     assert_eq!((found.trainings, found.models, found.transfers), (1, 4, 11));
     assert_eq!(found.status, Status::WithIncidents);
@@ -455,7 +455,7 @@ fn a_run_that_is_killed_on_its_last_step_is_complete() {
     drop(database);
     let (_, stand) = Ledger::resume(folder.path(), about()).expect("read").expect("a run");
     assert!(stand.is_complete);
-    let found = audit(folder.path(), None).expect("it can be read");
+    let found = audit(folder.path(), None, None).expect("it can be read");
     assert_eq!((found.status, found.findings), (Status::Complete, vec![]));
 }
 
