@@ -261,6 +261,20 @@ fn the_estimate_says_what_the_other_rule_would_give() {
 }
 
 #[test]
+fn a_curve_has_the_colour_of_its_methods_role() {
+    let mut run = small(&["A", "B", "C"]);
+    let other = &mut run.record.summary.methods[1];
+    (other.name, other.is_local) = ("optimal+other".into(), false);
+    run.record.curves[1].method = "optimal+other".into();
+    let page = page(&run);
+    for (class, name) in [("own", "optimal+mixing"), ("other", "optimal+other")] {
+        let key = format!("<path class=\"course {class}\" d=\"M1 5H27\"></path></svg> {name}");
+        assert!(page.contains(&key), "{key}");
+        assert_eq!(page.matches(&format!("course {class}\"")).count(), 2, "the key and one curve");
+    }
+}
+
+#[test]
 fn the_same_run_gives_the_same_bytes() {
     let run = small(&["A", "B", "C", "D"]);
     assert_eq!(page(&run), page(&run.clone()));
