@@ -238,6 +238,8 @@ fn what_summaries_reveal_is_said() {
         Disclosure::LeftOut { participant: 0, features: vec![1] },
         Disclosure::LeftOut { participant: 1, features: vec![0, 1, 7] },
         Disclosure::Withheld { participant: 2, source: 0 },
+        Disclosure::SourcesLeftOut { participant: 2, sources: vec![1, 3], is_empty: true },
+        Disclosure::SourcesLeftOut { participant: 0, sources: vec![3], is_empty: false },
         Disclosure::SingleSource { participant: 3, source: 2 },
     ];
     // Those of other methods are not of this run's plan.
