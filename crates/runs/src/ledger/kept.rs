@@ -17,11 +17,12 @@ impl Ledger {
         let Some(training) = self.training else {
             return Ok(());
         };
-        let find = |entry: u64| self.messages.iter().find(move |message| message.entry() == entry);
+        let find =
+            |entry: u64| self.passed.messages.iter().find(move |message| message.entry() == entry);
         let all: Vec<(&Message, &[f32])> =
             all.iter().filter_map(|(entry, values)| Some((find(*entry)?, *values))).collect();
         self.store.keep(training, &all)?;
-        self.messages = self.store.receipts(training)?;
+        self.passed.messages = self.store.receipts(training)?;
         Ok(())
     }
 
