@@ -126,15 +126,7 @@ fn a_broken_run_has_a_page_that_says_so() {
     let whole = fs::read(sandbox.path("run/run.sqlite")).expect("a database");
     let mut partly = 0;
     for case in 0..repeat(24) as usize {
-        let mut bytes = whole.clone();
-        let at = (case * 7919 + 13) * 97 % bytes.len();
-        if case % 3 == 0 {
-            bytes.truncate(at);
-        } else {
-            let end = (at + 64).min(bytes.len());
-            bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
-        }
-        fs::write(sandbox.path("run/run.sqlite"), bytes).expect("written");
+        fs::write(sandbox.path("run/run.sqlite"), damaged(&whole, case)).expect("written");
         let output = sandbox.run(&["report", "run"]);
         let told = text(&output.stderr);
         assert!(!told.contains("panicked"), "case {case}: {told}");
