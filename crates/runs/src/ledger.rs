@@ -269,7 +269,7 @@ impl Ledger {
         self.round = round;
     }
 
-    /// Lets something pass the door.
+    /// Passes something through the exchange, and notes what that records.
     fn exchange<T>(
         &mut self,
         work: impl FnOnce(&mut Exchange<'_>, &[Vec<u64>]) -> Result<T, FederateError>,
