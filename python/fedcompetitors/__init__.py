@@ -19,7 +19,7 @@ certificates are those of the program `fedcompetitors`: what one writes the othe
 """
 
 from fedcompetitors import errors
-from fedcompetitors._coordination import Outcome
+from fedcompetitors._coordinator import Outcome
 from fedcompetitors._federation import Audit, Federation, audit
 from fedcompetitors._graphs import BenefitGraph, CompetingGraph, read_graphs
 from fedcompetitors._mixing import mix
@@ -37,7 +37,7 @@ from fedcompetitors._plans import (
     select,
     verify,
 )
-from fedcompetitors._registry import entries
+from fedcompetitors._registry import default_settings, entries
 from fedcompetitors._settings import Settings
 from fedcompetitors.errors import FedCompetitorsError, FedCompetitorsWarning
 
@@ -63,6 +63,7 @@ __all__ = [
     "TrainingLearner",
     "audit",
     "compare",
+    "default_settings",
     "entries",
     "errors",
     "explain",

@@ -1,6 +1,6 @@
 """The exchange with participants: requests go out, answers come in, and both pass the guard.
 
-What is decided with the answers is in `_coordination`.
+What is decided with the answers is in `_coordinator`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Exchange:
     ) -> None:
         self.names, self.start, self.tensors = list(names), start, list(tensors)
         self.settings, self.carrier, self.run_dir, self.tell = settings, carrier, run_dir, tell
-        self.opened: _native.Coordinator | None = None
+        self.opened: _native.Ledger | None = None
         # Refuses names that nobody can have, before anybody is asked.
         self.competing = CompetingGraph([], participants=self.names)
         self.state = _State()
@@ -113,28 +113,28 @@ class Exchange:
             "policy": settings.policy,
         }
 
-    def recall(self, coordinator: _native.Coordinator) -> str | None:
+    def recall(self, ledger: _native.Ledger) -> str | None:
         """Resumes from a stored run; gives its plan, if there was one by then."""
-        state, plan, benefit, is_complete = coordinator.stand()
+        state, plan, benefit, is_complete = ledger.stand()
         if is_complete:
             raise RunExists(
                 f"the run in {self.run_dir} is complete", "choose another `run_dir` for a new run"
             )
-        self.opened = coordinator
-        self.competing = CompetingGraph._wrap(coordinator.competing())
+        self.opened = ledger
+        self.competing = CompetingGraph._wrap(ledger.competing())
         if plan is None or benefit is None or not state:
             # Nothing was decided yet: what had moved are probes, which are thrown away.
             return None
         self.benefit = BenefitGraph._wrap(benefit)
         self.state = _State.from_bytes(state)
-        self.kept = {who: (entry, values) for who, entry, values in coordinator.kept()}
-        for number, (who, split, metric, value) in coordinator.told():
+        self.kept = {who: (entry, values) for who, entry, values in ledger.kept()}
+        for number, (who, split, metric, value) in ledger.told():
             of_round = self.history.setdefault(number, {}).setdefault(self.names[who], {})
             of_round[split, metric] = float("nan") if value is None else value
         return plan
 
     @property
-    def coordinator(self) -> _native.Coordinator:
+    def ledger(self) -> _native.Ledger:
         """Guard, ledger and store, once everybody was asked who is there."""
         assert self.opened is not None
         return self.opened
@@ -153,7 +153,7 @@ class Exchange:
     def late(self) -> list[int]:
         """Whose model carries a competitor's data, as that was declared too late."""
         everybody = range(len(self.names))
-        carries = self.coordinator.carries
+        carries = self.ledger.carries
         return [who for who in everybody if set(carries(who)) & set(self.rivals(who))]
 
     def rivals(self, who: int) -> list[int]:
@@ -199,7 +199,7 @@ class Exchange:
         written goes on with the models of one round earlier.
         """
         if not self.are_kept:
-            self.coordinator.keep_models(list(self.kept.values()))
+            self.ledger.keep_models(list(self.kept.values()))
             self.are_kept = True
 
     def ask(
@@ -232,9 +232,9 @@ class Exchange:
         if keep:
             for who in range(len(self.names)):
                 if who in replies and replies[who] is None:
-                    self.coordinator.unreadable(who)
+                    self.ledger.unreadable(who)
                 elif who not in replies and who not in self.state.out:
-                    self.coordinator.missing(who)
+                    self.ledger.missing(who)
         return answers
 
     def too_few(self, count: int, have: str) -> TooFewAnswers:
@@ -246,8 +246,8 @@ class Exchange:
     def accept(self, answers: Mapping[int, Answer], given: Mapping[int, Parameters]) -> None:
         for who, answer in answers.items():
             if answer.model is None:
-                self.coordinator.unreadable(who)
-        entries = self.coordinator.collect(
+                self.ledger.unreadable(who)
+        entries = self.ledger.collect(
             "model",
             self.start.size,
             [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedcompetitors import _native
-from fedcompetitors._coordination import Outcome, coordinate
+from fedcompetitors._coordinator import Outcome, coordinate
 from fedcompetitors._graphs import CompetingGraph
 from fedcompetitors._participants import Adam, Answer, Learner, Participant, Request
 from fedcompetitors._settings import Settings
@@ -187,7 +187,11 @@ class Audit:
         return self.status in ("complete", "complete with incidents")
 
 
-def audit(run_dir: str | PathLike[str], competing: CompetingGraph | None = None) -> Audit:
+def audit(
+    run_dir: str | PathLike[str],
+    competing: CompetingGraph | None = None,
+    rule: str | None = None,
+) -> Audit:
     """Replay the ledger of a run: did nobody ever get a competitor's data?
 
     Parameters
@@ -196,12 +200,21 @@ def audit(run_dir: str | PathLike[str], competing: CompetingGraph | None = None)
         A run of this package, of ``fedcompetitors run`` or on Flower.
     competing : CompetingGraph, optional
         Who competes. Default: as recorded in the run.
+    rule : str, optional
+        The rule that plans must keep, of ``fc.entries("rule")``. A plan under ``paths`` keeps
+        ``messages`` too. Default: the rule that each plan names.
 
     Returns
     -------
     Audit
-        What ``fedcompetitors audit`` finds.
+        What ``fedcompetitors audit`` finds, with the competitors and the rule of a file as with
+        its ``--federation``.
+
+    Raises
+    ------
+    NotASetting
+        If there is no such rule.
     """
     native = None if competing is None else competing._native
-    status, transfers, models, findings = _native.audit(fspath(run_dir), native)
+    status, transfers, models, findings = _native.audit(fspath(run_dir), native, rule)
     return Audit(status, transfers, models, tuple(findings))

@@ -10,7 +10,7 @@ from typing import Any
 from fedcompetitors import _native
 from fedcompetitors.errors import NotASetting
 
-__all__ = ["entries"]
+__all__ = ["default_settings", "entries"]
 
 
 def entries(kind: str) -> dict[str, str]:
@@ -43,9 +43,36 @@ def default(kind: str) -> str:
 
 
 def default_settings(kind: str, name: str) -> dict[str, Any]:
-    """The settings of an entry with their defaults; None where there is no value by default."""
-    found = next(entry for entry in _listing(kind)["entries"] if entry["name"] == name)
-    return {one["name"].replace("-", "_"): _value(one["default"]) for one in found["settings"]}
+    """List the settings of what can be chosen by name, with their defaults.
+
+    Parameters
+    ----------
+    kind : str
+        As in `entries`. Estimators and trainers have settings.
+    name : str
+        An entry of that kind.
+
+    Returns
+    -------
+    dict
+        The settings by name, in the order of ``docs/methods.md``, with ``_`` where a federation
+        file has ``-``; None where there is no value by default.
+
+    Raises
+    ------
+    NotASetting
+        If there is no such kind, or no such entry of it.
+
+    Examples
+    --------
+    >>> import fedcompetitors as fc
+    >>> fc.default_settings("trainer", "mixing")["weights"]
+    'samples'
+    """
+    listed = {entry["name"]: entry["settings"] for entry in _listing(kind)["entries"]}
+    if name not in listed:
+        raise NotASetting(f'the {kind} "{name}" is unknown', f"one of {', '.join(listed)}")
+    return {one["name"].replace("-", "_"): _value(one["default"]) for one in listed[name]}
 
 
 def _value(toml: str | None) -> Any:

@@ -45,20 +45,20 @@ class Search:
         self.asked: list[tuple[float, NDArray[np.float64], NDArray[np.float64]]] = []
 
     def request(
-        self, number: int, coordinator: _native.Coordinator, tells_gradients: bool
+        self, number: int, ledger: _native.Ledger, tells_gradients: bool
     ) -> Request:
         entries = [self.probes[one][0] for one in self.members]
         models = [self.probes[one][1] for one in self.members]
         if tells_gradients:
             table = self.weights[np.newaxis].astype(np.float32)
             (mixture,) = mix(table, models)
-            coordinator.deliver(self.who, "model", mixture, entries)
+            ledger.deliver(self.who, "model", mixture, entries)
             return Request("weigh", number, [mixture], is_mixture=True)
         # Without gradients: its own model, and its mixture with each of the others.
         halves = [models[0]]
         for entry, model in zip(entries[1:], models[1:], strict=True):
             (half,) = mix([[0.5, 0.5]], [models[0], model])
-            coordinator.deliver(self.who, "model", half, [entries[0], entry])
+            ledger.deliver(self.who, "model", half, [entries[0], entry])
             halves.append(half)
         return Request("weigh", number, halves, is_mixture=True)
 

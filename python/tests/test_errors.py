@@ -61,7 +61,7 @@ def damaged() -> object:
 
 
 def other_format() -> object:
-    _native.Coordinator.begin("run", about(), A._native, [("", 1)] * 2)
+    _native.Ledger.begin("run", about(), A._native, [("", 1)] * 2)
     record = sqlite3.connect("run/run.sqlite")
     record.execute("PRAGMA user_version = 8")
     record.close()
@@ -70,20 +70,20 @@ def other_format() -> object:
 
 def not_writable() -> object:
     Path("run/run.sqlite").mkdir(parents=True)
-    return _native.Coordinator.begin("run", about(), A._native, [("", 1)] * 2)
+    return _native.Ledger.begin("run", about(), A._native, [("", 1)] * 2)
 
 
 def busy() -> object:
-    coordinator = _native.Coordinator.begin("run", about(), A._native, [("", 1)] * 2)
-    return coordinator, federation().run(np.zeros(1), "run", rounds=1)
+    ledger = _native.Ledger.begin("run", about(), A._native, [("", 1)] * 2)
+    return ledger, federation().run(np.zeros(1), "run", rounds=1)
 
 
 def guarded() -> object:
     """What carries b's data must not go to a, whoever asks for it."""
     rivals = fc.CompetingGraph([("a", "b")], ["a", "b"])
-    coordinator = _native.Coordinator.begin("run", about(), rivals._native, [("", 1)] * 2)
-    entries = coordinator.collect("model", 3, [(ONE, None), (ONE, None)])
-    return coordinator.deliver(0, "model", ONE, [entry for entry in entries if entry is not None])
+    ledger = _native.Ledger.begin("run", about(), rivals._native, [("", 1)] * 2)
+    entries = ledger.collect("model", 3, [(ONE, None), (ONE, None)])
+    return ledger.deliver(0, "model", ONE, [entry for entry in entries if entry is not None])
 
 
 CASES: dict[str, Callable[[], object]] = {

@@ -9,6 +9,7 @@ import pytest
 from fedcompetitors import _native, errors
 from fedcompetitors.errors import NotASetting
 from learners import Linear, Trainer, five
+from test_plans import program
 
 RIVALS = {"a": ["c"], "d": ["b"]}
 START = np.zeros(5)
@@ -89,6 +90,36 @@ def test_an_audit_sees_what_was_changed(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "run/run.sqlite") as database:
         database.execute("UPDATE ledger SET sender = 2 WHERE entry = 1 AND sender = 0")
     assert not fc.audit(tmp_path / "run").is_clean
+
+
+MESSAGES = """
+name = "three"
+rule = "messages"
+compare = ["local"]
+[evaluation]
+folds = 1
+replicates = 100
+"""
+
+
+def test_an_audit_by_a_stricter_rule_finds_what_was_allowed(tmp_path: Path) -> None:
+    (tmp_path / "three.toml").write_text(
+        MESSAGES
+        + "".join(
+            f'[[participants]]\nname = "{name}"\ngenerate = {{ samples = 80 }}\ncompetes-with = {rivals}\n'
+            for name, rivals in (("A", '["B"]'), ("B", "[]"), ("C", "[]"))
+        )
+    )
+    program("run", tmp_path / "three.toml", "--out", tmp_path / "run")
+    found = {rule: fc.audit(tmp_path / "run", rule=rule) for rule in (None, "messages", "paths")}
+    assert found[None].is_clean and found[None] == found["messages"]
+    assert found["paths"].findings[0].endswith("but is audited by `paths`")
+    assert any('connects "A" with its competitor "B"' in one for one in found["paths"].findings)
+    # Plans under `paths` keep `messages`, too.
+    run(tmp_path / "paths")
+    assert fc.audit(tmp_path / "paths", rule="messages").is_clean
+    with pytest.raises(errors.NotASetting, match='the rule "path" is unknown'):
+        fc.audit(tmp_path / "run", rule="path")
 
 
 def test_a_model_of_garbage_goes_nowhere(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from learners import Linear, Trainer, five
 pytest.importorskip("flwr", reason="Flower is not installed: pip install 'flwr==1.41.*'")
 
 from fake_grid import FakeGrid, said
-from fedcompetitors._coordination import _Coordination
+from fedcompetitors._coordinator import Coordinator
 from fedcompetitors.flower import client_app
 from fedcompetitors.flower._messages import flat
 from flower_runs import NAMES, in_round, incidents, nodes, start, strategy, with_b_coming_in
@@ -187,15 +187,15 @@ def test_killed_between_a_declaration_and_what_follows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Before the plan is made, and behind it before the state is kept."""
-    original = getattr(_Coordination, where)
+    original = getattr(Coordinator, where)
 
-    def killed(self: _Coordination, *rest: str) -> None:
+    def killed(self: Coordinator, *rest: str) -> None:
         if self.state.done == 2:
             raise KeyboardInterrupt
         original(self, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_Coordination, where, killed)
+        patch.setattr(Coordinator, where, killed)
         with pytest.raises(KeyboardInterrupt):
             start(strategy(tmp_path / "run"), declares(FakeGrid(nodes(FRIENDS)), 2))
     again = FakeGrid(nodes({**FRIENDS, "e": ["d"]}))
@@ -247,13 +247,13 @@ def test_a_run_may_be_audited_between_a_declaration_and_its_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
-    original = _Coordination.replan
+    original = Coordinator.replan
 
-    def audited(self: _Coordination, why: str) -> None:
+    def audited(self: Coordinator, why: str) -> None:
         found.append(fc.audit(tmp_path / "run"))
         original(self, why)
 
-    monkeypatch.setattr(_Coordination, "replan", audited)
+    monkeypatch.setattr(Coordinator, "replan", audited)
     start(strategy(tmp_path / "run"), declares(FakeGrid(nodes(FRIENDS)), 2))
     assert [audit.findings for audit in found] == [()]
 
@@ -328,7 +328,7 @@ def test_two_of_three_that_are_too_late_do_not_end_the_third_ones_run(tmp_path: 
 def test_too_late_where_no_other_model_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_Coordination, "keep_models", lambda self: None)
+    monkeypatch.setattr(Coordinator, "keep_models", lambda self: None)
     grid, told = declares(FakeGrid(nodes(FRIENDS)), 2), list[str]()
     result = start(strategy(tmp_path / "run", tell=told.append), grid)
     assert any("no model without that data is stored" in text for text in told)

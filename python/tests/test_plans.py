@@ -194,3 +194,11 @@ def test_entries_are_those_of_the_program() -> None:
     assert fc.Settings().policy == next(iter(fc.entries("policy")))
     with pytest.raises(NotASetting, match='the kind "kind" is unknown'):
         fc.entries("kind")
+
+
+def test_settings_of_an_entry_are_those_of_the_program() -> None:
+    assert fc.default_settings("estimator", "mixture")["probe_steps"] == fc.Settings().probe_steps
+    assert fc.default_settings("policy", "greedy") == {}
+    with pytest.raises(NotASetting, match='the trainer "mixer" is unknown') as refused:
+        fc.default_settings("trainer", "mixer")
+    assert "mixing" in refused.value.hint

@@ -26,14 +26,15 @@ type Sent = (usize, Content, BTreeSet<usize>, BTreeSet<usize>);
 pub struct Auditor<'a> {
     origin: &'a Origin,
     rivals: Rivals,
-    /// The rule of the federation file.
+    /// The rule by which to audit; where absent, plans keep the rule that they name.
     rule: Option<Rule>,
     audit: Audit,
 }
 
 impl<'a> Auditor<'a> {
-    /// Begins the audit of a run. Who competes, and the rule, are taken from `declared`, if it is given.
-    pub fn new(origin: &'a Origin, declared: Option<&Declared>) -> Self {
+    /// Begins the audit of a run. Who competes is taken from `declared`, and the rule from `rule`, where they
+    /// are given.
+    pub fn new(origin: &'a Origin, declared: Option<&Declared>, rule: Option<Rule>) -> Self {
         let mut findings = Vec::new();
         for stop in &origin.stops {
             let training = format!("{}, {}", stop.method, stop.session);
@@ -51,7 +52,6 @@ impl<'a> Auditor<'a> {
             uncovered: Vec::new(),
             references: Vec::new(),
         };
-        let rule = declared.and_then(|declared| declared.rule);
         Self { origin, rivals, rule, audit }
     }
 

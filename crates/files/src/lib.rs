@@ -1,4 +1,4 @@
-//! The door: files in, graphs and tables out, and plans and certificates back into files.
+//! Readers and writers: files in, graphs and tables out, and plans and certificates back into files.
 //!
 //! Everything from outside is checked here once. An error names the file, the line
 //! and the participant and comes with a hint; a file is written whole or not at all.

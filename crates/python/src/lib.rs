@@ -9,7 +9,7 @@
 //! | `graphs` | who competes, who would help whom |
 //! | `plans` | selection, proof, explanation, comparison |
 //! | `change` | a new plan that knows what has flowed |
-//! | `coordinator` | guard, ledger and store for remote participants |
+//! | `ledger` | guard, ledger and store for remote participants |
 //! | `mixing` | personalised mixing of models |
 //! | `errors` | each kind of error as an exception of its own |
 //! | `waiting` | long calls without the interpreter's lock, which Ctrl-C ends |
@@ -18,9 +18,9 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 
 mod change;
-mod coordinator;
 mod errors;
 mod graphs;
+mod ledger;
 mod mixing;
 mod plans;
 mod waiting;
@@ -31,8 +31,8 @@ mod _native {
     #[pymodule_export]
     use crate::{
         change::change,
-        coordinator::{Coordinator, audit, direction},
         graphs::{BenefitGraph, CompetingGraph, read_graphs, unite},
+        ledger::{Ledger, audit, direction},
         mixing::mix,
         plans::{check_plan, compare, explain, listings, select, verify},
     };

@@ -176,7 +176,7 @@ fn text(bytes: Vec<u8>) -> Result<String, Failure> {
 }
 
 /// The rule of a name.
-fn rule_of(name: &str) -> Result<Rule, Failure> {
+pub fn rule_of(name: &str) -> Result<Rule, Failure> {
     let rule = Registered::<Rule>::named(name).map_err(|error| unknown("NotASetting", &error))?;
     Ok(*rule)
 }

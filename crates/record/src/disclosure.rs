@@ -20,6 +20,16 @@ pub enum Disclosure {
         /// The source.
         source: usize,
     },
+    /// Sources have no part in the sum that a participant receives, because each coefficient and each pair of
+    /// coefficients in it needs two sources.
+    SourcesLeftOut {
+        /// The participant.
+        participant: usize,
+        /// The sources.
+        sources: Vec<usize>,
+        /// Whether no other sources are left, so that it receives nothing.
+        is_empty: bool,
+    },
     /// A participant receives a sum with a single source, which is that source's summary.
     SingleSource {
         /// The participant.
@@ -32,12 +42,13 @@ pub enum Disclosure {
 impl Disclosure {
     /// The participants that it is about.
     pub fn participants(&self) -> impl Iterator<Item = usize> {
-        let (participant, source) = match *self {
-            Self::LeftOut { participant, .. } => (participant, None),
+        let (participant, sources) = match self {
+            Self::LeftOut { participant, .. } => (participant, &[][..]),
             Self::Withheld { participant, source } | Self::SingleSource { participant, source } => {
-                (participant, Some(source))
+                (participant, std::slice::from_ref(source))
             }
+            Self::SourcesLeftOut { participant, sources, .. } => (participant, &sources[..]),
         };
-        [Some(participant), source].into_iter().flatten()
+        std::iter::once(participant).chain(sources).copied()
     }
 }

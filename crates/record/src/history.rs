@@ -141,11 +141,9 @@ pub struct FoundModel {
     pub provenance: BTreeSet<String>,
 }
 
-/// What a federation file says: who competes, and by which rule.
+/// Who competes, by a federation file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
-    /// The rule; none if only the competitions are known.
-    pub rule: Option<Rule>,
     /// The participants.
     pub names: Vec<String>,
     /// Who declared whom, by their places among the names.

@@ -88,9 +88,9 @@ pub fn flaw_text(flaw: &Flaw) -> String {
             let whose = if *by_file { "federation file" } else { "record" };
             format!("\"{a}\" and \"{b}\" compete only according to the {whose}")
         }
-        Flaw::OtherRule(method) => format!(
-            "{method} was made to keep the rule `messages`, but the federation file says `paths`: plans are checked by `paths`"
-        ),
+        Flaw::OtherRule(method) => {
+            format!("{method} was made to keep the rule `messages`, but is audited by `paths`")
+        }
         Flaw::Incomplete(status) => {
             format!("it is not complete, but the run is recorded as {status}")
         }

@@ -25,7 +25,11 @@ pub use audit::{audit_text, finding_text, flaw_text};
 pub use change::{Change, breaches_text, change_text};
 pub use comparison::{Comparison, Measure, comparison_text};
 pub use data::{DataLine, DataWarning, data_text};
-pub use experiment::{ExperimentRow, ExperimentTable};
+pub use experiment::{
+    Agreement, Cohort, DrawnPlan, ExperimentTable, Holding, HospitalFigures, ImageDraw,
+    ImageFigures, ImageMethod, MethodFigures, SyntheticFigures, choice_text, drawn_plans_text,
+    hospitals_title, image_draw_text,
+};
 pub use explain::{Explanation, Verdict};
 pub use numbers::{figure, number, plural};
 pub use plan::{PlanSummary, plan_text, refusals_text, unproven_text};

@@ -140,6 +140,18 @@ pub(crate) fn disclosure_lines(summary: &Summary) -> Vec<String> {
             name(*participant),
             name(*source)
         ),
+        Disclosure::SourcesLeftOut { participant, sources, is_empty } => {
+            let names: Vec<_> = sources.iter().map(|&source| name(source)).collect();
+            let (names, to) = (names.join(", "), name(*participant));
+            let what = if *is_empty {
+                format!("{to} receives nothing of its sources {names}")
+            } else {
+                format!("The sum that {to} receives has nothing of {names}")
+            };
+            format!(
+                "{what}: each pair of coefficients needs two sources, and their summaries have too few in common. `single-source = true` in `[training.evidence]` allows it."
+            )
+        }
         Disclosure::SingleSource { participant, source } => format!(
             "{} receives the summary of {} alone, as the federation file allows.",
             name(*participant),

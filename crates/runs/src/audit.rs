@@ -17,24 +17,24 @@ use super::{
     summary,
 };
 
-/// Audits everything that a run directory holds. Who competes, and the rule, are taken from the
-/// federation file, as far as they are given.
+/// Audits everything that a run directory holds. Who competes and the rule are those of the record where
+/// they are not given.
 ///
 /// # Errors
 /// If the run directory cannot be read.
 pub fn audit(
     folder: &Path,
-    federation: Option<(&CompetingGraph, Option<Rule>)>,
+    competing: Option<&CompetingGraph>,
+    rule: Option<Rule>,
 ) -> Result<Audit, RunError> {
     let store = Store::read(folder)?;
     store.check_pages()?;
     let origin = origin(&store)?;
-    let declared = federation.map(|(competing, rule)| Declared {
-        rule,
+    let declared = competing.map(|competing| Declared {
         names: competing.participants().names().map(str::to_owned).collect(),
         reports: competing.all_reports().collect(),
     });
-    let mut auditor = Auditor::new(&origin, declared.as_ref());
+    let mut auditor = Auditor::new(&origin, declared.as_ref(), rule);
     let estimates: Vec<(i64, String, String, u64)> = store.rows(
         "SELECT id, session, estimator, known FROM estimates ORDER BY id",
         [],

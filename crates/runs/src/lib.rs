@@ -8,10 +8,10 @@
 #![forbid(unsafe_code)]
 
 mod audit;
-mod coordinator;
 mod error;
 mod export;
 mod figures;
+mod ledger;
 mod methods;
 mod models;
 mod prepare;
@@ -34,9 +34,9 @@ use store::{Store, StoredSource, StoredSplit};
 use training::Trainings;
 
 pub use audit::audit;
-pub use coordinator::{About, Coordinator, Final, Stand, Told};
 pub use error::{Advice, RunError};
 pub use export::{Proof, export, proof, write_metrics};
+pub use ledger::{About, Final, Ledger, Stand, Told};
 pub use models::{ModelFile, read_model};
 pub use prepare::{Learning, Prepared, Source};
 pub use record::record;

@@ -25,7 +25,7 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg, Result
 from flwr.supercore import log
 
-from fedcompetitors._coordination import Outcome, coordinate
+from fedcompetitors._coordinator import Outcome, coordinate
 from fedcompetitors._graphs import CompetingGraph
 from fedcompetitors._participants import Answer, Request
 from fedcompetitors._plans import Certificate, Plan

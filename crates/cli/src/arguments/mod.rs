@@ -118,13 +118,19 @@ pub struct GraphFiles {
 }
 
 #[derive(Debug, Args)]
-pub struct SelectArguments {
+pub struct ListedGraphs {
     #[command(flatten)]
     pub files: GraphFiles,
     /// The participants, one name per line, in the order to use. Default: the order of first
     /// appearance in the benefit file, then in the competing file.
     #[arg(long, value_name = "FILE")]
     pub participants: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SelectArguments {
+    #[command(flatten)]
+    pub graphs: ListedGraphs,
     /// The rule that the plan must keep. Default: the rule of the policy. With `messages` the default
     /// policy is `friends`. A policy that keeps `paths` also keeps `messages`, and its plan names `paths`.
     #[arg(long, value_parser = entry::<Rule>())]
@@ -271,10 +277,7 @@ pub struct DeclareArguments {
 #[derive(Debug, Args)]
 pub struct PriceArguments {
     #[command(flatten)]
-    pub files: GraphFiles,
-    /// The participants, one name per line, in the order to use.
-    #[arg(long, value_name = "FILE")]
-    pub participants: Option<PathBuf>,
+    pub graphs: ListedGraphs,
     /// The policy that makes the plans. With a heuristic policy, the price also depends on the
     /// heuristic.
     #[arg(long, value_parser = entry::<dyn Policy>(), default_value_t = Choice(&Optimal))]
@@ -291,10 +294,7 @@ pub struct PriceArguments {
 #[derive(Debug, Args)]
 pub struct CompareArguments {
     #[command(flatten)]
-    pub files: GraphFiles,
-    /// The participants, one name per line, in the order to use.
-    #[arg(long, value_name = "FILE")]
-    pub participants: Option<PathBuf>,
+    pub graphs: ListedGraphs,
     #[command(flatten)]
     pub objective: ObjectiveArguments,
     #[command(flatten)]

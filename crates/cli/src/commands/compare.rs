@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
-    let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    let graphs = read(&arguments.graphs)?;
     let samples = arguments.objective.read_samples(graphs.benefit.participants())?;
     let objective = arguments.objective.with(samples.as_ref())?;
     // Plans are compared that keep one rule.

@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub fn price(arguments: &PriceArguments) -> Result<Outcome, Failure> {
-    let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    let graphs = read(&arguments.graphs)?;
     let participants = graphs.benefit.participants();
     let pairs: Vec<(usize, usize)> = graphs.competing.pairs().collect();
     let objective = &arguments.objective;

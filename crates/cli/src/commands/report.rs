@@ -54,7 +54,7 @@ fn read(folder: &Path) -> Result<Page, Failure> {
 
 /// A record with an audit that is made now.
 pub fn audited(folder: &Path, mut record: Record, is_at_work: bool) -> Page {
-    let audit = match runs::audit(folder, None) {
+    let audit = match runs::audit(folder, None, None) {
         Ok(audit) => Audited::Done(audit),
         Err(error) => {
             let what = error.what();

@@ -4,7 +4,6 @@ mod cifar10;
 mod eicu;
 
 use std::{
-    fmt::Write as _,
     fs,
     path::Path,
     sync::Mutex,
@@ -16,10 +15,11 @@ use fedcompetitors_experiments::{
 };
 use fedcompetitors_federate::FederateError;
 use fedcompetitors_files::{FileError, Problem, atomically, make_folder, write_json};
-use fedcompetitors_graphs::{BenefitGraph, Participants, UsageGraph};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants, UsageGraph};
 use fedcompetitors_learn::OptimizerSettings;
-use fedcompetitors_record::Spread;
-use fedcompetitors_report::{ExperimentRow, ExperimentTable};
+use fedcompetitors_report::{
+    Agreement, DrawnPlan, MethodFigures, SyntheticFigures, choice_text, drawn_plans_text,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -66,9 +66,9 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Outcome, Failure> {
     }
     let start = Instant::now();
     let results = run(arguments.threads, |progress| experiment.run(progress))?;
-    let table = table(&results);
+    let table = figures(&results).table();
     let (text, markdown) = (table.text(), table.markdown());
-    let shown = format!("{text}\n{}", plans_text(&results));
+    let shown = format!("{text}\n{}", drawn_plans_text(&plans(&results)));
     show(arguments, &Written { text, markdown, json: results_json(&results) }, &shown)?;
     tell(&format!("{:.0} seconds", start.elapsed().as_secs_f64()));
     Ok(Outcome::Done)
@@ -139,180 +139,85 @@ fn on_threads<T: Send>(threads: Option<u16>, work: impl Fn() -> T + Sync) -> T {
     }
 }
 
-/// The mean over the participants, seed by seed.
-fn seed_means(result: &MethodResult) -> Vec<f64> {
-    result.cells.iter().map(|cells| cells.iter().sum::<f64>() / cells.len() as f64).collect()
-}
-
-fn table(results: &Results) -> ExperimentTable {
-    let participants = results.competing.participants();
-    let rows = results.methods.iter().map(|result| {
-        let cells = (0..participants.len()).map(|a| {
-            let spread = Spread::of(&result.cells.iter().map(|cells| cells[a]).collect::<Vec<_>>());
-            (spread.mean, spread.deviation)
-        });
-        let mean = Spread::of(&seed_means(result));
+/// The values of the table.
+fn figures(results: &Results) -> SyntheticFigures {
+    let methods = results.methods.iter().map(|result| {
         let paper = results.setting.paper(result.method).into_iter().flatten();
-        ExperimentRow {
-            method: result.method.name().to_owned(),
-            cells: cells.collect(),
-            paper: paper.map(|(mean, deviation)| (mean, Some(deviation))).collect(),
-            mean: (mean.mean, mean.error),
-        }
+        let paper = paper.map(|(mean, deviation)| (mean, Some(deviation)));
+        method_figures(result, paper.collect())
     });
-    let seeds = results.methods.first().map_or(0, |result| result.cells.len());
-    ExperimentTable {
-        title: match seeds {
-            1 => format!("{}, one seed: spread unknown.", results.setting.name()),
-            _ => format!("{}, {seeds} seeds.", results.setting.name()),
-        },
-        metric: "Test MSE of each participant, mean ± deviation over the seeds; the last column is the mean over\n\
-                 the participants ± its standard error."
-            .into(),
-        columns: participants.names().map(str::to_owned).collect(),
-        rows: rows.collect(),
-        remarks: remarks(results),
+    SyntheticFigures {
+        setting: results.setting.name().to_owned(),
+        participants: results.competing.participants().names().map(str::to_owned).collect(),
+        budget: results.budget,
+        rules: results.rules,
+        methods: methods.collect(),
+        agreements: agreements(&results.estimates),
     }
 }
 
-fn remarks(results: &Results) -> Vec<String> {
-    let mut remarks = vec![standings(results)];
-    let chosen = if results.rules > 1 {
-        format!(
-            "; rate and decay chosen among {} by\nvalidation data of two federations that are not in the table",
-            results.rules
-        )
-    } else {
-        String::new()
-    };
-    remarks.push(format!(
-        "Every method: at most {} gradients for each participant on average, estimation included{chosen}.",
-        results.budget
-    ));
-    remarks.extend(results.methods.iter().map(cost_text));
-    remarks.extend(agreement_texts(&results.estimates));
-    remarks
-}
-
-/// How many gradients a method took, and what validation data chose for it.
-fn cost_text(result: &MethodResult) -> String {
-    let estimation = if result.estimation > 0.0 {
-        format!(", {:.0} of them to estimate benefits", result.estimation)
-    } else {
-        String::new()
-    };
-    format!(
-        "  {}: {:.0} gradients{estimation}; {}.",
-        result.method.name(),
-        result.evaluations,
-        choice_text(result)
-    )
-}
-
-/// How well each estimate ranks helpers, where that was measured.
-fn agreement_texts(estimates: &[Estimates]) -> Vec<String> {
-    let agreements = estimates.iter().flat_map(|estimates| &estimates.agreements);
-    let mut by_source: Vec<(&str, Vec<f64>)> = Vec::new();
-    for (source, agreement) in agreements {
-        let Some(agreement) = agreement else { continue };
-        match by_source.iter_mut().find(|entry| entry.0 == source.name()) {
-            Some(entry) => entry.1.push(*agreement),
-            None => by_source.push((source.name(), vec![*agreement])),
-        }
+fn method_figures(result: &MethodResult, paper: Vec<(f64, Option<f64>)>) -> MethodFigures {
+    MethodFigures {
+        name: result.method.name().to_owned(),
+        cells: result.cells.clone(),
+        paper,
+        gradients: result.evaluations,
+        estimation: result.estimation,
+        choice: choice(result),
     }
-    let told = by_source.iter().map(|(source, agreements)| {
-        let spread = Spread::of(agreements);
-        format!(
-            "Rank correlation of the {source} estimate with measured gains: {:.2} ± {:.2}.",
-            spread.mean, spread.deviation
-        )
-    });
-    told.collect()
-}
-
-/// Who is best, and who cannot be told from the best.
-fn standings(results: &Results) -> String {
-    let mean = |result: &MethodResult| Spread::of(&seed_means(result)).mean;
-    let best = results.methods.iter().min_by(|a, b| mean(a).total_cmp(&mean(b)));
-    let Some(best) = best else {
-        return String::new();
-    };
-    if results.estimates.len() < 2 {
-        return format!("Lowest mean: {}, in one seed.", best.method.name());
-    }
-    let ties: Vec<String> = results
-        .methods
-        .iter()
-        .filter(|other| other.method != best.method)
-        .filter_map(|other| {
-            let difference = Spread::of_differences(&seed_means(other), &seed_means(best));
-            (difference.mean <= difference.error).then(|| {
-                format!(
-                    "{} (+{:.4} ± {:.4})",
-                    other.method.name(),
-                    difference.mean,
-                    difference.error
-                )
-            })
-        })
-        .collect();
-    let tied = if ties.is_empty() {
-        "no other within one standard error of the difference, seed by seed".to_owned()
-    } else {
-        format!("a tie, within one standard error of the difference, with {}", ties.join(", "))
-    };
-    format!("Lowest mean: {}; {tied}.", best.method.name())
 }
 
 /// What validation data chose.
-fn choice_text(result: &MethodResult) -> String {
-    let rule = rule_text(result.rule);
-    if result.trainer.is_empty() { rule } else { format!("{rule}, {}", result.trainer) }
+fn choice(result: &MethodResult) -> String {
+    let (rate, momentum, decay) = match result.rule {
+        OptimizerSettings::Adam { rate, decay } => (rate, None, decay),
+        OptimizerSettings::Sgd { rate, momentum, decay } => (rate, Some(momentum), decay),
+    };
+    choice_text(rate, momentum, decay, &result.trainer)
 }
 
-fn rule_text(rule: OptimizerSettings) -> String {
-    match rule {
-        OptimizerSettings::Adam { rate, decay } => format!("Adam, rate {rate}, decay {decay}"),
-        OptimizerSettings::Sgd { rate, momentum, decay } => {
-            format!("SGD, rate {rate}, momentum {momentum}, decay {decay}")
+/// How well each estimate ranks helpers, where that was measured.
+fn agreements(estimates: &[Estimates]) -> Vec<Agreement> {
+    let measured = estimates.iter().flat_map(|estimates| &estimates.agreements);
+    let mut by_source: Vec<Agreement> = Vec::new();
+    for (source, correlation) in measured {
+        let Some(correlation) = *correlation else { continue };
+        match by_source.iter_mut().find(|entry| entry.source == source.name()) {
+            Some(entry) => entry.correlations.push(correlation),
+            None => by_source.push(Agreement {
+                source: source.name().to_owned(),
+                correlations: vec![correlation],
+            }),
         }
     }
+    by_source
 }
 
-/// The benefits and plans of each seed.
-fn plans_text(results: &Results) -> String {
-    let mut text = String::from("Who learns from whom (benefit), seed by seed:\n");
+/// Who competes, by name.
+fn named_pairs(competing: &CompetingGraph) -> Vec<(String, String)> {
+    let name = |at| competing.participants().name(at).to_owned();
+    competing.pairs().map(|(a, b)| (name(a), name(b))).collect()
+}
+
+/// The plan of each method that has one, seed by seed.
+fn plans(results: &Results) -> Vec<DrawnPlan<'_>> {
+    let mut plans = Vec::new();
     for (at, estimates) in results.estimates.iter().enumerate() {
         for result in results.methods.iter().filter(|result| result.method.source().is_some()) {
-            let edges = edges_text(benefit_of(estimates, result.method), &result.plans[at]);
-            let (seed, method) = (estimates.seed, result.method.name());
-            let _ = writeln!(text, "  seed {seed}, {method}: {edges}");
+            plans.push(DrawnPlan {
+                seed: estimates.seed,
+                method: result.method.name(),
+                benefit: benefit_of(estimates, result.method),
+                usage: &result.plans[at],
+            });
         }
     }
-    text
+    plans
 }
 
 fn benefit_of(estimates: &Estimates, method: Method) -> Option<&BenefitGraph> {
     let found = estimates.benefits.iter().find(|found| Some(found.0) == method.source());
     found.map(|found| &found.1)
-}
-
-fn edges_text(benefit: Option<&BenefitGraph>, usage: &UsageGraph) -> String {
-    let participants = usage.participants();
-    let columns = (0..participants.len()).filter_map(|to| {
-        let helpers: Vec<String> = usage
-            .edges()
-            .filter(|edge| edge.1 == to)
-            .map(|(from, _)| match benefit {
-                Some(benefit) => {
-                    format!("{} ({:.2})", participants.name(from), benefit.benefit(from, to))
-                }
-                None => participants.name(from).to_owned(),
-            })
-            .collect();
-        (!helpers.is_empty()).then(|| format!("{} ← {}", participants.name(to), helpers.join(" ")))
-    });
-    columns.collect::<Vec<_>>().join("; ")
 }
 
 fn results_json(results: &Results) -> Value {
@@ -342,7 +247,7 @@ fn method_json(participants: &Participants, result: &MethodResult, paper: &Value
         "paper": paper,
         "gradients": result.evaluations,
         "gradients_for_estimation": result.estimation,
-        "rule": choice_text(result),
+        "rule": choice(result),
         "plans": result.plans.iter().map(|plan| edges_json(participants, plan)).collect::<Vec<_>>(),
     })
 }

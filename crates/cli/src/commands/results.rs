@@ -34,8 +34,9 @@ pub fn export(arguments: &ExportArguments) -> Result<Outcome, Failure> {
 
 pub fn audit(arguments: &AuditArguments) -> Result<Outcome, Failure> {
     let federation = arguments.federation.as_deref().map(read_federation).transpose()?;
-    let stated = federation.as_ref().map(|file| (&file.competing, Some(*file.settings.rule)));
-    let found = runs::audit(&arguments.folder, stated)?;
+    let competing = federation.as_ref().map(|file| &file.competing);
+    let rule = federation.as_ref().map(|file| *file.settings.rule);
+    let found = runs::audit(&arguments.folder, competing, rule)?;
     let mut text = audit_text(&found);
     if let Some(path) = &arguments.federation {
         text =

@@ -18,19 +18,19 @@ use super::{
 };
 use crate::{
     Failure, Outcome,
-    arguments::{GraphFiles, PlanFormat, SelectArguments},
+    arguments::{ListedGraphs, PlanFormat, SelectArguments},
     output::{print, refuse_overwriting, shown_path, warn},
 };
 
 pub fn select(arguments: &SelectArguments) -> Result<Outcome, Failure> {
-    let GraphFiles { competing, benefit } = &arguments.files;
-    let mut inputs: Vec<&Path> = vec![competing, benefit];
-    inputs.extend(arguments.participants.as_deref());
+    let ListedGraphs { files, participants } = &arguments.graphs;
+    let mut inputs: Vec<&Path> = vec![&files.competing, &files.benefit];
+    inputs.extend(participants.as_deref());
     inputs.extend(arguments.policy.objective.samples.as_deref());
     refuse_overwriting(arguments.out.as_deref(), &inputs)?;
     arguments.out.as_deref().map_or(Ok(()), refuse_forgetting)?;
     check_rule(arguments.policy.policy, arguments.rule)?;
-    let graphs = read(&arguments.files, arguments.participants.as_deref())?;
+    let graphs = read(&arguments.graphs)?;
     let samples = arguments.policy.objective.read_samples(graphs.benefit.participants())?;
     if arguments.what_if.is_asked() {
         return what_if(arguments, &graphs, samples.as_ref());
@@ -73,8 +73,8 @@ fn refuse_forgetting(out: &Path) -> Result<(), Failure> {
 }
 
 /// Reads both graphs and points out what looks like a mistake.
-pub fn read(files: &GraphFiles, participants: Option<&Path>) -> Result<Graphs, Failure> {
-    let listed = participants.map(read_participants).transpose()?;
+pub fn read(ListedGraphs { files, participants }: &ListedGraphs) -> Result<Graphs, Failure> {
+    let listed = participants.as_deref().map(read_participants).transpose()?;
     let graphs = read_graphs(&files.competing, &files.benefit, listed)?;
     graphs.warnings.iter().for_each(|warning| warn(warning));
     Ok(graphs)

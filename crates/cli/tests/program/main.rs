@@ -129,6 +129,19 @@ fn select(format: &[&str]) -> Output {
         .run(&[&["select", "--competing", &competing, "--benefit", &benefit], format].concat())
 }
 
+/// These bytes cut off, or with some of them inverted, at a place that depends on the case.
+fn damaged(whole: &[u8], case: usize) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    let at = (case * 7919 + 13) * 97 % bytes.len();
+    if case.is_multiple_of(3) {
+        bytes.truncate(at);
+    } else {
+        let end = (at + 64).min(bytes.len());
+        bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+    bytes
+}
+
 /// Can no plan have more, up to rounding?
 fn is_proven(plan: &Value) -> bool {
     let number = |key: &str| plan[key].as_f64().expect("a number");

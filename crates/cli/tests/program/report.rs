@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
 use fedcompetitors_record::{Content, Direction, IncidentKind, Metric};
-use fedcompetitors_runs::{About, Coordinator, Final, Told};
+use fedcompetitors_runs::{About, Final, Ledger, Told};
 use fedcompetitors_testing::repeat;
 
 use super::{
@@ -126,15 +126,7 @@ fn a_broken_run_has_a_page_that_says_so() {
     let whole = fs::read(sandbox.path("run/run.sqlite")).expect("a database");
     let mut partly = 0;
     for case in 0..repeat(24) as usize {
-        let mut bytes = whole.clone();
-        let at = (case * 7919 + 13) * 97 % bytes.len();
-        if case % 3 == 0 {
-            bytes.truncate(at);
-        } else {
-            let end = (at + 64).min(bytes.len());
-            bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
-        }
-        fs::write(sandbox.path("run/run.sqlite"), bytes).expect("written");
+        fs::write(sandbox.path("run/run.sqlite"), damaged(&whole, case)).expect("written");
         let output = sandbox.run(&["report", "run"]);
         let told = text(&output.stderr);
         assert!(!told.contains("panicked"), "case {case}: {told}");
@@ -252,7 +244,7 @@ fn three_hundred_participants_have_a_page() {
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
 }
 
-/// A run that a coordinator kept of participants elsewhere: nobody trained alone, and the plan
+/// A run of remote participants: nobody trained alone, and the plan
 /// changed on the way.
 #[test]
 fn a_run_without_local_says_why_there_is_no_gain() {
@@ -273,10 +265,9 @@ fn a_run_without_local_says_why_there_is_no_gain() {
     };
     let sources = ["at home", "at home", "at home"].map(|source| (source.to_owned(), 10));
     let folder = sandbox.path("run");
-    let mut coordinator =
-        Coordinator::begin(&folder, about, competing.build(), &sources).expect("begun");
-    coordinator.begin_estimate(1).expect("begun");
-    coordinator.end_estimate(&benefit, 1).expect("kept");
+    let mut ledger = Ledger::begin(&folder, about, competing.build(), &sources).expect("begun");
+    ledger.begin_estimate(1).expect("begun");
+    ledger.end_estimate(&benefit, 1).expect("kept");
     let plan = |usage: &str, welfare: f64| {
         format!(
             "{{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"optimal\", \
@@ -289,15 +280,15 @@ fn a_run_without_local_says_why_there_is_no_gain() {
     for (round, usage) in [(1, ""), (2, edge)] {
         let why = if round == 1 { "the first plan" } else { "Cleo has asked for it" };
         let text = plan(usage, if round == 1 { 0.0 } else { 0.5 });
-        coordinator.follow((&text, "{}", why), &benefit, &explain).expect("followed");
-        coordinator.begin_round(round);
+        ledger.follow((&text, "{}", why), &benefit, &explain).expect("followed");
+        ledger.begin_round(round);
         let values = [1.0_f32, 2.0];
         let submissions = [Some((&values[..], &values[..])), None, None];
-        let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
-        coordinator.incident(1, IncidentKind::Missing).expect("noted");
+        let entries = ledger.collect(Content::Model, 2, &submissions).expect("taken");
+        ledger.incident(1, IncidentKind::Missing).expect("noted");
         if round == 2 {
             let entry = entries[0].expect("accepted");
-            coordinator.deliver(2, Content::Model, &values, &[entry]).expect("delivered");
+            ledger.deliver(2, Content::Model, &values, &[entry]).expect("delivered");
         }
         let told = |participant| Told {
             participant,
@@ -305,18 +296,17 @@ fn a_run_without_local_says_why_there_is_no_gain() {
             metric: "loss".into(),
             value: Some(1.0 / round as f64),
         };
-        coordinator.tell(vec![told(0), told(2)]);
+        ledger.tell(vec![told(0), told(2)]);
     }
     let values = [1.0_f32, 2.0];
     let submission = Some((&values[..], &values[..]));
-    let last =
-        coordinator.collect(Content::Model, 2, &[submission, None, submission]).expect("taken");
+    let last = ledger.collect(Content::Model, 2, &[submission, None, submission]).expect("taken");
     let parts = [vec![(0, 1.0)], vec![(1, 1.0)], vec![(0, 0.5), (2, 0.5)]];
     let models = parts.into_iter().zip(last);
     let models: Vec<_> =
         models.map(|(parts, entry)| Final { parameters: &values, parts, entry }).collect();
-    coordinator.finish(&models, &[("w".into(), vec![2])], Vec::new(), 2).expect("finished");
-    drop(coordinator);
+    ledger.finish(&models, &[("w".into(), vec![2])], Vec::new(), 2).expect("finished");
+    drop(ledger);
     let output = sandbox.run(&["report", "run"]);
     let page = page(&sandbox, "run/report.html");
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));

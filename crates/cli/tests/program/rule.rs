@@ -208,7 +208,7 @@ fn a_federation_under_messages_learns_from_all_friends() {
     let other = sandbox.run(&["audit", "federation-run", "--federation", "paths.toml"]);
     assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));
     let told = text(&other.stdout);
-    let sentence = "flaw in the run: friends+evidence was made to keep the rule `messages`, but the federation file says `paths`";
+    let sentence = "flaw in the run: friends+evidence was made to keep the rule `messages`, but is audited by `paths`";
     assert_eq!(told.matches(sentence).count(), 1, "{told}");
     assert!(told.contains("connects") && !told.contains("was kept"), "{told}");
     // The record of a run that was made by hand under the other rule is not clean.

@@ -335,15 +335,7 @@ fn a_damaged_database_is_noticed() {
     let whole = fs::read(sandbox.path("run/run.sqlite")).expect("a database");
     let metrics = sandbox.run(&["metrics", "run"]).stdout;
     for case in 0..repeat(30) as usize {
-        let mut bytes = whole.clone();
-        let at = (case * 7919 + 13) * 97 % bytes.len();
-        if case % 3 == 0 {
-            bytes.truncate(at);
-        } else {
-            let end = (at + 64).min(bytes.len());
-            bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
-        }
-        fs::write(sandbox.path("run/run.sqlite"), bytes).expect("written");
+        fs::write(sandbox.path("run/run.sqlite"), damaged(&whole, case)).expect("written");
         for command in ["status", "audit", "metrics"] {
             let output = sandbox.run(&[command, "run"]);
             let told = text(&output.stderr);

@@ -58,9 +58,8 @@ const PYTHON: &str = "
 import json, fedcompetitors as fc
 kinds = ['policy', 'estimator', 'trainer', 'metric']
 print(json.dumps([name for kind in kinds for name in fc.entries(kind) if name.startswith('toy-')]))
-from fedcompetitors._registry import default_settings
 toys = [('estimator', 'toy-guess'), ('trainer', 'toy-relay')]
-print(json.dumps([default_settings(kind, name) for kind, name in toys]))
+print(json.dumps([fc.default_settings(kind, name) for kind, name in toys]))
 ";
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{Best, Effort, Trainer, TrainerKind, Training, descent::each};
 use crate::{
     FederateError, Federation,
-    evidence::{FEWEST, Relations, commit, most_coefficients, own, own_rows},
+    evidence::{FEWEST, Relations, Source, Sum, commit, most_coefficients, own, own_rows},
     exchange::{Exchange, Message},
     kinds::{Models, Settings, settings},
     saved,
@@ -209,6 +209,8 @@ impl Rounds {
                     Disclosure::Withheld { participant, source }
                 });
             }
+            let left_out = sources_left_out(to, &sources, sum.as_ref());
+            self.disclosures.extend(left_out.filter(|_| exchange.is_there(to)));
             let Some(sum) = sum.filter(|_| exchange.is_there(to)) else { continue };
             let message = sum.summary.to_message();
             let carried = exchange.deliver(to, Content::Summary, &message, &sum.made_of)?;
@@ -225,6 +227,19 @@ impl Rounds {
             Ok(())
         })
     }
+}
+
+/// The sources, of several, that have no part in a sum.
+fn sources_left_out(to: usize, sources: &[Source], sum: Option<&Sum>) -> Option<Disclosure> {
+    let used = sum.map_or(&[][..], |sum| &sum.sources);
+    let is_used = |from: usize| used.iter().any(|source| source.from == from);
+    let left_out: Vec<usize> =
+        sources.iter().map(|source| source.from).filter(|&from| !is_used(from)).collect();
+    (sources.len() > 1 && !left_out.is_empty()).then_some(Disclosure::SourcesLeftOut {
+        participant: to,
+        sources: left_out,
+        is_empty: used.is_empty(),
+    })
 }
 
 impl Member {

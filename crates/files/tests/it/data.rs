@@ -1,7 +1,7 @@
 //! Participants' data files: what is read from good ones, every way in which one can be
 //! wrong with its message and hint, and tables that come back as they were written.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, io::Write as _, path::Path};
+use std::{collections::BTreeMap, fs, io::Write as _, path::Path};
 
 use fedcompetitors_files::{
     ColumnSurvey, DataProblem, DataRules, FileError, Incomplete, Problem, ReadTable, TargetMeaning,
@@ -11,12 +11,14 @@ use fedcompetitors_learn::{Column, Table, Targets};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
 
-fn texts(texts: &[&str]) -> Vec<String> {
+use super::refusals;
+
+pub fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
 /// Age and dose are numbers, pain is a category, ill the target; features come in the order of names.
-fn rules() -> DataRules {
+pub fn rules() -> DataRules {
     DataRules {
         beside: Vec::new(),
         header: None,
@@ -280,12 +282,7 @@ fn every_message_and_hint() {
         ("no categories", good(DataRules { categories: with_pain(vec![]), ..rules() })),
         ("an unknown class", rows("40,none,1,maybe\n")),
     ];
-    let mut text = String::new();
-    for (title, error) in cases {
-        let error = error.unwrap_or_else(|| panic!("{title} was accepted"));
-        writeln!(text, "# {title}\nerror: {error}\nhint: {}\n", error.hint()).expect("to memory");
-    }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(refusals(cases));
 }
 
 #[test]

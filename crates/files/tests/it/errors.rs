@@ -1,12 +1,14 @@
 //! Every way in which a file can be wrong, with its message and hint, as a snapshot.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{fs, path::Path};
 
 use fedcompetitors_files::{
     FileError, parse_assignments, parse_catalogue, parse_certificate, parse_graphs,
     parse_participants, parse_plan, parse_samples, read_graphs,
 };
 use fedcompetitors_graphs::Participants;
+
+use super::refusals;
 
 const GOOD_BENEFIT: &str = "from,to,benefit\nCity,North,0.5\n";
 const GOOD_COMPETING: &str = "a,b\nCity,North\n";
@@ -314,12 +316,7 @@ fn every_message_and_hint() {
         ("a repeat that is skipped", assignments("City,1,1,1\nCity,3,1,1\n")),
         ("an assignment of somebody unknown", assignments("Citty,1,1,1\n")),
     ];
-    let mut text = String::new();
-    for (title, error) in cases {
-        let error = error.unwrap_or_else(|| panic!("{title} was accepted"));
-        writeln!(text, "# {title}\nerror: {error}\nhint: {}\n", error.hint()).expect("to memory");
-    }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(refusals(cases));
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fedcompetitors_files::{DataRules, Incomplete, TargetMeaning, parse_table, read_table, survey};
+use fedcompetitors_files::{DataRules, parse_table, read_table, survey};
+
+use super::data::{self, texts};
 
 /// What is in `city.parquet`.
 const CITY: &str = "age,pain,dose,smokes,cost,ill\n\
@@ -17,25 +19,9 @@ const CITY: &str = "age,pain,dose,smokes,cost,ill\n\
     70,none,,1,,\n\
     80,much,4,0,5,1\n";
 
-fn texts(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(ToString::to_string).collect()
-}
-
+/// As for the same rows in CSV files; a 0 is a number here.
 fn rules() -> DataRules {
-    DataRules {
-        beside: Vec::new(),
-        header: None,
-        target: "ill".into(),
-        meaning: TargetMeaning::Classes(vec![texts(&["0", "no"]), texts(&["1", "2", "yes"])]),
-        ignore: Vec::new(),
-        use_only: None,
-        categories: BTreeMap::from([("pain".into(), texts(&["none", "much"]))]),
-        other: false,
-        missing: texts(&[""]),
-        missing_in: BTreeMap::new(),
-        incomplete: Incomplete::Fill,
-        named: Vec::new(),
-    }
+    DataRules { missing: texts(&[""]), missing_in: BTreeMap::new(), ..data::rules() }
 }
 
 fn stored(name: &str) -> PathBuf {

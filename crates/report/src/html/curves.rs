@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Curve, Role};
+use fedcompetitors_record::{Curve, Method, Role};
 use maud::{Markup, html};
 
 use super::{
@@ -11,7 +11,6 @@ use super::{
     graphs::has_nodes,
     text::{at, name, said},
 };
-use crate::figures::local;
 
 const WIDTH: f64 = 220.0;
 const HEIGHT: f64 = 110.0;
@@ -64,9 +63,7 @@ pub fn section(page: &Page, curves: &[&Curve]) -> Markup {
     for &curve in curves {
         by_participant.entry(curve.participant).or_default().push(curve);
     }
-    let has_local = local(summary).is_some_and(|local| {
-        local.role != Role::Own && curves.iter().any(|one| one.method == local.name)
-    });
+    let is_drawn = |method: &&Method| curves.iter().any(|one| one.method == method.name);
     let pictures = html! {
         div.curves {
             @for (&participant, curves) in &by_participant {
@@ -83,12 +80,30 @@ pub fn section(page: &Page, curves: &[&Curve]) -> Markup {
             @if summary.sessions.len() > 2 { ", mean over the sessions" }
             "; " (summary.metric.direction.name()) " is better. "
             "The scale fits the later rounds; what lies beyond it is drawn at the edge. "
-            span.nowrap { (key("own")) " " (said(page.own_method())) }
-            @if has_local { " " span.nowrap { (key("local")) " alone (local)" } }
+            @for method in summary.methods.iter().filter(is_drawn) {
+                span.nowrap { (key(class(method.role))) " " (shown_method(method)) }
+                " "
+            }
         }
         @if has_nodes(summary) { (pictures) } @else {
             details { summary { "All " (by_participant.len()) " pictures" } (pictures) }
         }
+    }
+}
+
+fn shown_method(method: &Method) -> String {
+    if method.is_local && method.role != Role::Own {
+        "alone (local)".into()
+    } else {
+        said(&method.name)
+    }
+}
+
+/// The colour of a method's curves: that of the run's own, or that of another one.
+fn class(role: Role) -> &'static str {
+    match role {
+        Role::Own => "own",
+        Role::Baseline | Role::Reference => "other",
     }
 }
 
@@ -112,7 +127,10 @@ fn picture(page: &Page, participant: usize, curves: &[&Curve], axes: &Axes) -> M
             .map_or(String::new(), |point| format!(": {:.3} after round {}", point.1, point.0));
         format!("{}, {}{last}", shown(page.name(participant)), said(&curve.method))
     };
-    let class = |curve: &Curve| if curve.method == page.own_method() { "own" } else { "local" };
+    let class = |curve: &Curve| {
+        let method = page.summary().methods.iter().find(|method| method.name == curve.method);
+        class(method.map_or(Role::Baseline, |method| method.role))
+    };
     let ticks = [axes.low, f64::midpoint(axes.low, axes.high), axes.high];
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="group" aria-label=(format!("Learning of {}", shown(page.name(participant)))) {

@@ -93,11 +93,6 @@ impl Page {
         self.summary().own().map_or(&[], |own| &own.refused)
     }
 
-    /// The name of the federation's own method.
-    fn own_method(&self) -> &str {
-        self.summary().own().map_or("", |own| &own.name)
-    }
-
     /// Whether neither the audit nor the reading of the record has found anything wrong.
     fn is_sound(&self) -> bool {
         self.audit().is_some_and(|audit| audit.findings.is_empty())

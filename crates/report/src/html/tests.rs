@@ -238,6 +238,8 @@ fn what_summaries_reveal_is_said() {
         Disclosure::LeftOut { participant: 0, features: vec![1] },
         Disclosure::LeftOut { participant: 1, features: vec![0, 1, 7] },
         Disclosure::Withheld { participant: 2, source: 0 },
+        Disclosure::SourcesLeftOut { participant: 2, sources: vec![1, 3], is_empty: true },
+        Disclosure::SourcesLeftOut { participant: 0, sources: vec![3], is_empty: false },
         Disclosure::SingleSource { participant: 3, source: 2 },
     ];
     // Those of other methods are not of this run's plan.
@@ -258,6 +260,20 @@ fn the_estimate_says_what_the_other_rule_would_give() {
     };
     let all = [Rule::Paths, Rule::Messages].map(|rule| [lines(rule, true), lines(rule, false)]);
     insta::assert_snapshot!(all.concat().join("\n"));
+}
+
+#[test]
+fn a_curve_has_the_colour_of_its_methods_role() {
+    let mut run = small(&["A", "B", "C"]);
+    let other = &mut run.record.summary.methods[1];
+    (other.name, other.is_local) = ("optimal+other".into(), false);
+    run.record.curves[1].method = "optimal+other".into();
+    let page = page(&run);
+    for (class, name) in [("own", "optimal+mixing"), ("other", "optimal+other")] {
+        let key = format!("<path class=\"course {class}\" d=\"M1 5H27\"></path></svg> {name}");
+        assert!(page.contains(&key), "{key}");
+        assert_eq!(page.matches(&format!("course {class}\"")).count(), 2, "the key and one curve");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub struct Checkpoint {
     pub gradients: u64,
     /// The training.
     pub state: Vec<u8>,
-    /// The door.
+    /// What the exchange remembers.
     pub exchange: Vec<u8>,
 }
 

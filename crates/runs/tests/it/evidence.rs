@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, path::Path};
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{Dependence, Part, Targets};
-use fedcompetitors_record::Session;
+use fedcompetitors_record::{Disclosure, Session};
 use fedcompetitors_runs::{Prepared, RunError, audit, read_model, summary};
 
 use super::run_into;
@@ -33,7 +33,7 @@ impl Case {
     fn run(&self) -> std::path::PathBuf {
         let folder = self.folder.path().join("run");
         run_into(&self.prepared, &folder, None).expect("it runs");
-        assert!(audit(&folder, None).expect("a record").findings.is_empty());
+        assert!(audit(&folder, None, None).expect("a record").findings.is_empty());
         folder
     }
 }
@@ -257,4 +257,34 @@ fn a_forecast_counts_what_is_delivered() {
     assert_eq!(forecast(false), (0.0, 0.0, 2));
     let (received, by_other_rule, _) = forecast(true);
     assert!(received > 10.0 && by_other_rule >= received, "{received} {by_other_rule}");
+}
+
+/// Two sources of which each has one column for itself, with nothing in common but their answers: each pair of
+/// coefficients would show one of them, so that the record says why nothing is received.
+#[test]
+fn a_sum_that_is_left_empty_is_said() {
+    let only = |text: String, column: usize| {
+        let lines = text.lines().enumerate().map(|(at, line)| {
+            let mut values: Vec<&str> = line.split(',').collect();
+            if at > 0 {
+                values[1 - column] = "0";
+            }
+            values.join(",") + "\n"
+        });
+        lines.collect::<String>()
+    };
+    let files = [
+        ("A", table(1, 150, 2, drawn)),
+        ("B", only(table(2, 150, 2, drawn), 0)),
+        ("C", only(table(3, 150, 2, drawn), 1)),
+    ];
+    let settings = "rule = \"messages\"\n[task]\ntarget = \"y\"\n[data]\nignore = [\"who\", \"when\"]\n[evaluation]\nfolds = 1\nreplicates = 100\n";
+    let folder = Case::new(settings, &files).expect("good");
+    let summary = summary(&folder.run()).expect("a record");
+    let empty = Disclosure::SourcesLeftOut { participant: 0, sources: vec![1, 2], is_empty: true };
+    assert!(
+        summary.methods[0].disclosures.contains(&empty),
+        "{:?}",
+        summary.methods[0].disclosures
+    );
 }

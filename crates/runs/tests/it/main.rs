@@ -1,9 +1,9 @@
-//! Tests of run directories: what they store, what the audit finds, what a coordinator records.
+//! Tests of run directories: what they store, what the audit finds, what is recorded of remote participants.
 
-mod coordinator;
 mod evaluation;
 mod evidence;
 mod interference;
+mod ledger;
 mod runs;
 mod tables;
 

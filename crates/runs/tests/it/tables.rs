@@ -312,5 +312,5 @@ generate = { samples = 60 }
         most = most.max(networks);
     }
     assert!(most > 3, "somebody learns from others");
-    assert!(audit(&folder.path().join("run"), None).expect("a record").findings.is_empty());
+    assert!(audit(&folder.path().join("run"), None, None).expect("a record").findings.is_empty());
 }

@@ -10,12 +10,11 @@ use fedcompetitors_experiments::cifar10::{
     BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES_TRIED, paper,
 };
 use fedcompetitors_files::{FileError, atomically, make_folder, read_cifar10, write_json};
-use fedcompetitors_record::Spread;
-use fedcompetitors_report::{ExperimentRow, ExperimentTable};
+use fedcompetitors_report::{Holding, ImageDraw, ImageFigures, ImageMethod, image_draw_text};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{Written, check_writable, on_threads, show};
+use super::{Written, check_writable, named_pairs, on_threads, show};
 use crate::{
     Failure, Outcome,
     arguments::{BudgetName, ReproduceArguments},
@@ -64,10 +63,10 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
         draws.iter().try_for_each(|draw| store.write_split(draw))?;
     }
     for draw in &draws {
-        tell(&draw_text(draw));
+        tell(&image_draw_text(&drawn(draw)));
     }
     let rows = run(arguments.threads, &experiment, &draws, store.as_ref())?;
-    let table = table(size, &draws, &rows);
+    let table = figures(size, &draws, &rows).table();
     let written = Written {
         text: table.text(),
         markdown: table.markdown(),
@@ -155,113 +154,48 @@ fn run(
     Ok(rows?)
 }
 
-/// Who has what and who competes, in a draw.
-fn draw_text(draw: &Draw) -> String {
-    let participants = draw.competing.participants();
-    let name = |at| participants.name(at);
-    let holdings: Vec<String> = draw
-        .split
-        .classes
-        .iter()
-        .zip(&draw.split.rows)
-        .enumerate()
-        .map(|(at, (classes, [own, validation, test]))| {
-            let classes: Vec<_> = classes.iter().map(|&at| CLASSES[usize::from(at)]).collect();
-            let (own, validation, test) = (own.len(), validation.len(), test.len());
-            format!("  {}: {}: {own} + {validation} + {test}", name(at), classes.join(", "))
-        })
-        .collect();
-    let pairs: Vec<_> =
-        draw.competing.pairs().map(|(a, b)| format!("{} and {}", name(a), name(b))).collect();
-    let competing = if pairs.is_empty() { "nobody".to_owned() } else { pairs.join(", ") };
-    format!(
-        "seed {}: images for training, validation and the test (split {}…):\n{}\n  competing: {competing}",
-        draw.seed,
-        &draw.hash()[..16],
-        holdings.join("\n")
-    )
-}
-
-/// The mean over the participants, draw by draw, in percent.
-fn means(row: &Cifar10Row) -> Vec<f64> {
-    let mean = |piece: &Piece| 100.0 * piece.test.iter().sum::<f64>() / piece.test.len() as f64;
-    row.pieces.iter().map(mean).collect()
-}
-
-fn table(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable {
-    let images = size
-        .images
-        .map_or(String::new(), |images| format!(", {images} images of a class for each"));
-    let graphs = match draws.len() {
-        1 => "one graph: spread unknown".to_owned(),
-        count => format!("{count} graphs"),
-    };
-    let shown = rows.iter().map(|row| {
-        let spread = Spread::of(&means(row));
-        ExperimentRow {
-            method: row.method.name().to_owned(),
-            cells: vec![(spread.mean, spread.deviation)],
-            paper: paper(row.method).map(|(mean, d)| (mean, Some(d))).into_iter().collect(),
-            mean: (spread.mean, spread.error),
-        }
+/// The values that a draw is shown by.
+fn drawn(draw: &Draw) -> ImageDraw {
+    let names = draw.competing.participants().names();
+    let holdings = names.zip(&draw.split.classes).zip(&draw.split.rows);
+    let holdings = holdings.map(|((name, classes), rows)| Holding {
+        name: name.to_owned(),
+        classes: classes.iter().map(|&at| CLASSES[usize::from(at)]).collect(),
+        images: rows.each_ref().map(Vec::len),
     });
-    ExperimentTable {
-        title: format!("cifar10, {} budget{images}, {graphs}.", size.name),
-        metric: "Test accuracy in percent, mean over the participants: ± its deviation over the graphs, and ± the\nstandard error of its mean."
-            .into(),
-        columns: vec!["over the graphs".into()],
-        rows: shown.collect(),
-        remarks: remarks(size, rows),
+    ImageDraw {
+        seed: draw.seed,
+        hash: draw.hash(),
+        holdings: holdings.collect(),
+        competing: named_pairs(&draw.competing),
     }
 }
 
-fn remarks(size: &Size, rows: &[Cifar10Row]) -> Vec<String> {
-    let mut remarks = vec![standings(rows)];
-    remarks.push(format!(
-        "Every method: at most {} gradients of {BATCH} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table.",
-        size.evaluations,
-        RATES_TRIED
-    ));
-    remarks.extend(rows.iter().map(|row| {
+/// The values of the table.
+fn figures(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ImageFigures {
+    let methods = rows.iter().map(|row| {
         let mean = |of: fn(&Piece) -> usize| {
             row.pieces.iter().map(of).sum::<usize>() as f64 / row.pieces.len().max(1) as f64
         };
-        let edges = mean(|piece| piece.usage.len());
-        format!(
-            "  {}: {:.0} gradients, {:.0} of them to estimate benefits; rate {}; {edges:.0} of 90 edges.",
-            row.method.name(),
-            mean(|piece| piece.gradients.0),
-            mean(|piece| piece.gradients.1),
-            row.rate
-        )
-    }));
-    remarks
-}
-
-/// Who is best, who cannot be told from the best, and whether the best plan is worth it.
-fn standings(rows: &[Cifar10Row]) -> String {
-    let mean = |row: &Cifar10Row| Spread::of(&means(row)).mean;
-    let Some(best) = rows.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))) else {
-        return String::new();
-    };
-    if best.pieces.len() < 2 {
-        return format!("Highest mean: {}, with one graph.", best.method.name());
+        ImageMethod {
+            name: row.method.name().to_owned(),
+            cells: row.pieces.iter().map(|piece| piece.test.clone()).collect(),
+            paper: paper(row.method),
+            gradients: mean(|piece| piece.gradients.0),
+            estimation: mean(|piece| piece.gradients.1),
+            edges: mean(|piece| piece.usage.len()),
+            rate: row.rate,
+        }
+    });
+    ImageFigures {
+        budget: size.name.clone(),
+        gradients: size.evaluations,
+        batch: BATCH,
+        rates: RATES_TRIED,
+        images: size.images,
+        graphs: draws.len(),
+        methods: methods.collect(),
     }
-    let others = rows.iter().filter(|row| row.method != best.method);
-    let ties: Vec<String> = others
-        .filter_map(|row| {
-            let behind = Spread::of_differences(&means(best), &means(row));
-            (behind.mean <= behind.error).then(|| {
-                format!("{} (−{:.2} ± {:.2})", row.method.name(), behind.mean, behind.error)
-            })
-        })
-        .collect();
-    let tied = if ties.is_empty() {
-        "no other within one standard error of the difference, graph by graph".to_owned()
-    } else {
-        format!("a tie, within one standard error of the difference, with {}", ties.join(", "))
-    };
-    format!("Highest mean: {}; {tied}.", best.method.name())
 }
 
 fn results_json(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> Value {

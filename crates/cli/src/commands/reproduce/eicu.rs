@@ -1,28 +1,23 @@
 //! `reproduce eicu`: deaths in hospitals.
 
-use std::{fmt::Write as _, path::Path, time::Instant};
+use std::{path::Path, time::Instant};
 
 use fedcompetitors_experiments::{
     MethodResult,
     eicu::{EicuExperiment, EicuResults, FOLDS, paper},
 };
 use fedcompetitors_files::{Eicu, FileError, Hospitals, Problem, read_eicu};
-use fedcompetitors_record::Spread;
-use fedcompetitors_report::{ExperimentRow, ExperimentTable};
+use fedcompetitors_report::{Cohort, HospitalFigures, hospitals_title};
 use serde_json::{Value, json};
 
 use super::{
-    Written, agreement_texts, check_writable, cost_text, estimates_json, method_json, rules, run,
-    seed_means, show,
+    Written, agreements, check_writable, estimates_json, method_figures, method_json, named_pairs,
+    rules, run, show,
 };
 use crate::{Failure, Outcome, arguments::ReproduceArguments, output::tell};
 
 /// How often everything is cross-validated if it is not said.
 const REPEATS: u64 = 10;
-
-/// What figures of groups are worth.
-const NOT_COMPARABLE: &str =
-    "eICU demo, groups of hospitals; not comparable with the paper's figures";
 
 pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome, Failure> {
     let eicu = read_eicu(data)?;
@@ -42,7 +37,8 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
     let start = Instant::now();
     let results = run(arguments.threads, |progress| experiment.run(progress))?;
     let (hospitals, seconds) = (&experiment.hospitals, start.elapsed().as_secs_f64());
-    let (table, gains) = (table(&eicu, hospitals, &results), gains(hospitals, &results));
+    let figures = figures(&eicu, hospitals, &results);
+    let (table, gains) = (figures.table(), figures.gains_table());
     let written = Written {
         text: format!("{}\n{}", table.text(), gains.text()),
         markdown: format!("{}\n{}", table.markdown(), gains.markdown()),
@@ -53,112 +49,34 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
     Ok(Outcome::Done)
 }
 
-fn whose(hospitals: &Hospitals) -> &'static str {
-    if hospitals.as_in_paper { "eICU, the paper's hospitals" } else { NOT_COMPARABLE }
-}
-
-/// The cells of a method: for each participant the mean of its values and their 95 % interval.
-fn cells(values: &[Vec<f64>]) -> Vec<(f64, f64)> {
-    let participants = values.first().map_or(0, Vec::len);
-    let one = |a: usize| {
-        let spread = Spread::of(&values.iter().map(|cells| cells[a]).collect::<Vec<_>>());
-        (spread.mean, spread.interval)
-    };
-    (0..participants).map(one).collect()
-}
-
-fn table(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> ExperimentTable {
-    let rows = results.methods.iter().map(|result| {
-        let mean = Spread::of(&seed_means(result));
-        let figures = paper(result.method).filter(|_| hospitals.as_in_paper);
-        ExperimentRow {
-            method: result.method.name().to_owned(),
-            cells: cells(&result.cells),
-            paper: figures.map(|of| of.map(|auc| (auc, None)).to_vec()).unwrap_or_default(),
-            mean: (mean.mean, mean.interval),
-        }
-    });
-    let repeats = results.methods.first().map_or(0, |result| result.cells.len());
-    let title = match repeats {
-        1 => format!("{}, {FOLDS} folds once: spread unknown.", whose(hospitals)),
-        _ => format!("{}, {FOLDS} folds, {repeats} repeats.", whose(hospitals)),
-    };
-    ExperimentTable {
-        title,
-        metric: "Test AUC of deaths in hospital, mean ± half of the 95 % interval over the repeats; the last\n\
-                 column is the mean over the participants. All repeats have the same patients: the interval\n\
-                 shows the variation from splits and training, not from other patients, which is larger."
-            .into(),
-        columns: results.competing.participants().names().map(str::to_owned).collect(),
-        rows: rows.collect(),
-        remarks: remarks(eicu, hospitals, results),
-    }
-}
-
-fn remarks(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> Vec<String> {
-    let mut remarks = vec![standings(results)];
+/// The values of the tables.
+fn figures(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> HospitalFigures {
     let names = results.competing.participants().names();
-    for (name, cohort) in names.zip(&hospitals.cohorts) {
-        let (patients, deaths) = (cohort.table.len(), cohort.deaths);
-        let mut line = format!("  {name}: {}: {patients} patients, {deaths} deaths", cohort.about);
-        if cohort.hospitals > 1 {
-            let _ = write!(line, ", {} hospitals", cohort.hospitals);
-        }
-        remarks.push(line + ".");
+    let cohorts = names.zip(&hospitals.cohorts).map(|(name, cohort)| Cohort {
+        name: name.to_owned(),
+        about: cohort.about.clone(),
+        patients: cohort.table.len(),
+        deaths: cohort.deaths,
+        hospitals: cohort.hospitals,
+    });
+    let methods = results.methods.iter().map(|result| {
+        let paper = paper(result.method).filter(|_| hospitals.as_in_paper);
+        let paper = paper.map(|of| of.map(|auc| (auc, None)).to_vec());
+        method_figures(result, paper.unwrap_or_default())
+    });
+    let gains = gains_over_local(results).into_iter();
+    HospitalFigures {
+        as_in_paper: hospitals.as_in_paper,
+        cohorts: cohorts.collect(),
+        left_out: (eicu.without_outcome, eicu.without_physiology),
+        competing: named_pairs(&results.competing),
+        folds: FOLDS,
+        budget: results.budget,
+        rules: results.rules,
+        methods: methods.collect(),
+        gains: gains.map(|(result, gains)| (result.method.name().to_owned(), gains)).collect(),
+        agreements: agreements(&results.estimates),
     }
-    remarks.push(format!(
-        "One row per patient, from the first stay; left out: {} without a known outcome, {} without\nphysiology of the first day.",
-        eicu.without_outcome, eicu.without_physiology
-    ));
-    let pairs: Vec<String> = results
-        .competing
-        .pairs()
-        .map(|(a, b)| {
-            let name = |at| results.competing.participants().name(at);
-            format!("{} and {}", name(a), name(b))
-        })
-        .collect();
-    remarks.push(format!("Competing: {}.", pairs.join(", ")));
-    remarks.push(format!(
-        "Logistic regression for every method, deaths and survivors weighted equally; at most {} gradients\nfor each participant on average, estimation included.",
-        results.budget
-    ));
-    if results.rules > 1 {
-        remarks.push(format!(
-            "Rate and decay chosen among {} by validation loss in two other repeats\nwith the same patients (there are no others).",
-            results.rules
-        ));
-    }
-    remarks.extend(results.methods.iter().map(cost_text));
-    remarks.extend(agreement_texts(&results.estimates));
-    remarks
-}
-
-/// Who is best, and who cannot be told from the best.
-fn standings(results: &EicuResults) -> String {
-    let mean = |result: &MethodResult| Spread::of(&seed_means(result)).mean;
-    let Some(best) = results.methods.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))) else {
-        return String::new();
-    };
-    let name = best.method.name();
-    if best.cells.len() < 2 {
-        return format!("Highest mean: {name}, in one repeat.");
-    }
-    let others = results.methods.iter().filter(|other| other.method != best.method);
-    let ties: Vec<String> = others
-        .filter_map(|other| {
-            let behind = Spread::of_differences(&seed_means(best), &seed_means(other));
-            (behind.mean <= behind.interval).then(|| {
-                format!("{} (−{:.3} ± {:.3})", other.method.name(), behind.mean, behind.interval)
-            })
-        })
-        .collect();
-    let tied = if ties.is_empty() {
-        "the interval of its lead over any other, repeat by repeat, is above 0".to_owned()
-    } else {
-        format!("a tie, as the interval of the lead contains 0, with {}", ties.join(", "))
-    };
-    format!("Highest mean: {name}; {tied}.")
 }
 
 /// What everybody gains over learning alone, repeat by repeat.
@@ -171,29 +89,6 @@ fn gains_over_local(results: &EicuResults) -> Vec<(&MethodResult, Vec<Vec<f64>>)
     };
     let of = |result: &MethodResult| result.cells.iter().zip(&local.cells).map(gain).collect();
     others.iter().map(|result| (result, of(result))).collect()
-}
-
-fn gains(hospitals: &Hospitals, results: &EicuResults) -> ExperimentTable {
-    let rows = gains_over_local(results).into_iter().map(|(result, gains)| {
-        let means: Vec<f64> =
-            gains.iter().map(|of| of.iter().sum::<f64>() / of.len() as f64).collect();
-        let mean = Spread::of(&means);
-        ExperimentRow {
-            method: result.method.name().to_owned(),
-            cells: cells(&gains),
-            paper: Vec::new(),
-            mean: (mean.mean, mean.interval),
-        }
-    });
-    ExperimentTable {
-        title: format!("Gain over Local. {}.", whose(hospitals)),
-        metric:
-            "Test AUC minus that of Local in the same repeat, mean ± half of the 95 % interval."
-                .into(),
-        columns: results.competing.participants().names().map(str::to_owned).collect(),
-        rows: rows.collect(),
-        remarks: Vec::new(),
-    }
 }
 
 fn results_json(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> Value {
@@ -225,7 +120,7 @@ fn results_json(eicu: &Eicu, hospitals: &Hospitals, results: &EicuResults) -> Va
     json!({
         "format": "fedcompetitors-experiment/1",
         "experiment": "eicu",
-        "data": whose(hospitals),
+        "data": hospitals_title(hospitals.as_in_paper),
         "comparable_with_paper": hospitals.as_in_paper,
         "metric": "test AUC",
         "folds": FOLDS,

@@ -14,7 +14,7 @@ use super::{Case, FEDERATION};
 
 impl Case {
     fn audit(&self) -> Audit {
-        audit(&self.path(), None).expect("it can be read")
+        audit(&self.path(), None, None).expect("it can be read")
     }
 
     fn flaws(&self) -> Vec<String> {
@@ -168,8 +168,8 @@ fn the_federation_file_has_the_last_word() {
     let case = Case::new(FEDERATION);
     let found = |text: &str| {
         let file = parse_federation(Path::new("audited.toml"), text).expect("a federation");
-        let stated = (&file.competing, Some(*file.settings.rule));
-        flaws(audit(&case.path(), Some(stated)).expect("it can be read"))
+        let rule = Some(*file.settings.rule);
+        flaws(audit(&case.path(), Some(&file.competing), rule).expect("it can be read"))
     };
     assert_eq!(found(FEDERATION), Vec::<String>::new());
     // By other competitions what was done would have been a breach.

@@ -67,7 +67,7 @@ fn a_stop_of_the_guard_is_kept() {
         assert_eq!(found.status, Status::Stopped);
         assert_eq!((found.stops.len(), found.stops[0].round), (1, 4));
         assert!(found.stops[0].message.contains("the guard stopped a delivery to \"C\""));
-        let found = audit(&case.path(), None).expect("it can be read");
+        let found = audit(&case.path(), None, None).expect("it can be read");
         let stopped = |finding: &Finding| matches!(finding, Finding::Stopped { .. });
         assert_eq!(found.findings.iter().filter(|finding| stopped(finding)).count(), 1);
         let of_plan = |finding: &Finding| {
@@ -80,7 +80,7 @@ fn a_stop_of_the_guard_is_kept() {
          INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",
     );
     case.resume(FEDERATION).expect("it gets past");
-    let found = audit(&case.path(), None).expect("it can be read");
+    let found = audit(&case.path(), None, None).expect("it can be read");
     assert_eq!(found.findings, []);
     assert_eq!(found.status, Status::Complete);
     assert_eq!(summary(&case.path()).expect("it can be read").stops, []);
@@ -135,7 +135,7 @@ fn a_damaged_checkpoint_is_found_where_all_is_read() {
     let metrics = write_metrics(&case.path(), &mut Vec::new()).map(|_| ());
     let into = case.path().join("export");
     let exported = export(&case.path(), &into);
-    let audited = audit(&case.path(), None).map(|_| ());
+    let audited = audit(&case.path(), None, None).map(|_| ());
     for result in [metrics, exported, audited, case.resume(FEDERATION)] {
         let error = result.expect_err("damaged");
         assert!(matches!(error, RunError::Damaged { .. }), "{error}");

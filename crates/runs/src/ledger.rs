@@ -1,8 +1,9 @@
-//! The coordinator of remote participants: at the other end of a network, or in another language.
+//! Guard, ledger and store of a run whose participants are remote: at the other end of a network, or in
+//! another language.
 //!
-//! Whoever carries messages reports to it what has come and asks it before anything goes. It
-//! has the same guard, ledger and store as a run in one process, so the same audit reads it.
-//! What a participant may carry is everything that it was ever handed.
+//! The coordinator, which decides, reports here what has come and asks before anything goes. Guard, ledger
+//! and store are those of a run in one process, so the same audit reads them. A participant may carry
+//! whatever was ever delivered to it.
 
 mod aside;
 mod kept;
@@ -92,9 +93,9 @@ pub struct Stand {
     pub is_complete: bool,
 }
 
-/// The coordinator of a run.
+/// Guard, ledger and store of one run.
 #[derive(Debug)]
-pub struct Coordinator {
+pub struct Ledger {
     store: Store,
     folder: PathBuf,
     about: About,
@@ -102,19 +103,43 @@ pub struct Coordinator {
     /// The training, once there is a plan.
     training: Option<i64>,
     round: usize,
+    passed: Passed,
+    /// The training that is set aside, while there is an estimate.
+    aside: Option<Aside>,
+    since: Instant,
+}
+
+/// What has passed the guard in a training or an estimate, and what it remembers.
+#[derive(Debug)]
+struct Passed {
     /// What the exchange remembers.
     memory: Vec<u8>,
     /// Whose data everybody may carry, as sets of bits.
     carried: Vec<Vec<u64>>,
     /// What was accepted, by its entry, until the next round.
     messages: Vec<Message>,
+    /// What is not stored yet.
     happened: Happened,
-    /// What the training had at the door, while there is an estimate.
-    aside: Option<Aside>,
-    since: Instant,
 }
 
-impl Coordinator {
+impl Passed {
+    /// Nothing has passed: everybody carries its own data.
+    fn nothing(competing: &CompetingGraph) -> Self {
+        let own = |participant| {
+            let mut carried = vec![0; competing.competitors(participant).len()];
+            bits::insert(&mut carried, participant);
+            carried
+        };
+        Self {
+            memory: Exchange::new(competing).save(),
+            carried: (0..competing.participants().len()).map(own).collect(),
+            messages: Vec::new(),
+            happened: Happened::default(),
+        }
+    }
+}
+
+impl Ledger {
     /// Begins a run in a folder that has none. Of everybody: where its data is, in words, and
     /// how many samples it has.
     ///
@@ -158,18 +183,14 @@ impl Coordinator {
     }
 
     fn new(store: Store, folder: &Path, about: About, competing: CompetingGraph) -> Self {
-        let memory = Exchange::new(&competing).save();
         Self {
             store,
             folder: folder.to_owned(),
             about,
             training: None,
             round: 0,
-            memory,
-            carried: own(&competing),
+            passed: Passed::nothing(&competing),
             competing,
-            messages: Vec::new(),
-            happened: Happened::default(),
             aside: None,
             since: Instant::now(),
         }
@@ -215,12 +236,12 @@ impl Coordinator {
             all.training = Some(training.id);
             stand.plan = all.store.last_plan(training.id)?;
             if let Some(checkpoint) = all.store.checkpoint(training.id)? {
-                (all.memory, all.carried) = saved::read(&checkpoint.exchange)?;
+                (all.passed.memory, all.passed.carried) = saved::read(&checkpoint.exchange)?;
                 all.round = checkpoint.round;
                 (stand.round, stand.state) = (checkpoint.round, checkpoint.state);
             }
             stand.kept = all.store.kept(training.id)?;
-            all.messages = all.store.receipts(training.id)?;
+            all.passed.messages = all.store.receipts(training.id)?;
         }
         if !is_complete {
             all.store.go_on()?;
@@ -240,7 +261,7 @@ impl Coordinator {
 
     /// Whose data a participant may carry.
     pub fn carries(&self, participant: usize) -> impl Iterator<Item = usize> {
-        bits::ones(&self.carried[participant])
+        bits::ones(&self.passed.carried[participant])
     }
 
     /// Begins a round, counted from 1.
@@ -248,19 +269,19 @@ impl Coordinator {
         self.round = round;
     }
 
-    /// Lets something pass the door.
+    /// Passes something through the exchange, and notes what that records.
     fn exchange<T>(
         &mut self,
         work: impl FnOnce(&mut Exchange<'_>, &[Vec<u64>]) -> Result<T, FederateError>,
     ) -> Result<T, RunError> {
         let mut exchange = Exchange::recorded(&self.competing, None);
-        exchange.recall(&self.memory)?;
+        exchange.recall(&self.passed.memory)?;
         exchange.begin(self.round);
-        let result = work(&mut exchange, &self.carried);
+        let result = work(&mut exchange, &self.passed.carried);
         let (transfers, incidents) = exchange.drain();
-        self.memory = exchange.save();
-        self.happened.transfers.extend(transfers);
-        self.happened.incidents.extend(incidents);
+        self.passed.memory = exchange.save();
+        self.passed.happened.transfers.extend(transfers);
+        self.passed.happened.incidents.extend(incidents);
         match result {
             Err(error @ FederateError::Guard { .. }) => Err(self.stopped(error)?),
             result => Ok(result?),
@@ -270,7 +291,7 @@ impl Coordinator {
     /// The guard has stopped it: the record says so.
     fn stopped(&mut self, error: FederateError) -> Result<RunError, RunError> {
         let (session, round, message) = (Session::Final, self.round, error.to_string());
-        let happened = std::mem::take(&mut self.happened);
+        let happened = std::mem::take(&mut self.passed.happened);
         if self.training.is_some() && self.aside.is_none() {
             self.store.stop(&Stop { session, method: self.method(), round, message }, &happened)?;
         } else {
@@ -313,7 +334,7 @@ impl Coordinator {
             Ok(exchange.take(content, length, &submissions))
         })?;
         let entries = receipts.iter().map(|receipt| receipt.as_ref().map(Message::entry)).collect();
-        self.messages.extend(receipts.into_iter().flatten());
+        self.passed.messages.extend(receipts.into_iter().flatten());
         Ok(entries)
     }
 
@@ -333,7 +354,7 @@ impl Coordinator {
             made_of.iter().map(|&entry| self.message(entry).cloned()).collect::<Result<_, _>>()?;
         let carried =
             self.exchange(|exchange, _| exchange.deliver(to, content, values, &made_of))?;
-        bits::union(&mut self.carried[to], &carried);
+        bits::union(&mut self.passed.carried[to], &carried);
         Ok(bits::ones(&carried).collect())
     }
 
@@ -417,8 +438,8 @@ impl Coordinator {
         let Some(training) = self.training else {
             return Ok(());
         };
-        let happened = std::mem::take(&mut self.happened);
-        let exchange = saved::write(&(&self.memory, &self.carried));
+        let happened = std::mem::take(&mut self.passed.happened);
+        let exchange = saved::write(&(&self.passed.memory, &self.passed.carried));
         let checkpoint = Checkpoint { round: self.round, gradients: 0, state, exchange };
         let seconds = self.since.elapsed().as_secs_f64();
         self.since = Instant::now();
@@ -452,14 +473,14 @@ impl Coordinator {
 
     /// What was accepted as this entry.
     fn message(&self, entry: u64) -> Result<&Message, RunError> {
-        let message = self.messages.iter().find(|message| message.entry() == entry);
+        let message = self.passed.messages.iter().find(|message| message.entry() == entry);
         message.ok_or(RunError::UnknownEntry { entry })
     }
 
     /// Notes figures of this round.
     pub fn tell(&mut self, told: Vec<Told>) {
         let round = self.round;
-        self.happened.figures.extend(told.into_iter().map(|one| Figure {
+        self.passed.happened.figures.extend(told.into_iter().map(|one| Figure {
             participant: one.participant,
             round,
             split: one.split.into(),
@@ -512,7 +533,7 @@ impl Coordinator {
             let (file, parts) = (Some(file), parts.clone());
             stored.push(StoredModel { file, hash, provenance, parts, predictions: None });
         }
-        let happened = std::mem::take(&mut self.happened);
+        let happened = std::mem::take(&mut self.passed.happened);
         let seconds = self.since.elapsed().as_secs_f64();
         self.store.end_training(training, &happened, gradients, &stored, seconds)?;
         self.complete()
@@ -528,15 +549,4 @@ impl Coordinator {
         self.store.tidy(None)?;
         Ok(had_incidents)
     }
-}
-
-/// Everybody carries its own data.
-fn own(competing: &CompetingGraph) -> Vec<Vec<u64>> {
-    let count = competing.participants().len();
-    let of = |participant| {
-        let mut carried = vec![0; competing.competitors(participant).len()];
-        bits::insert(&mut carried, participant);
-        carried
-    };
-    (0..count).map(of).collect()
 }

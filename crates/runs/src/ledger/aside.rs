@@ -1,33 +1,27 @@
 //! An estimate on the way, for which a training is set aside.
 
-use fedcompetitors_federate::{
-    estimate::MIXTURE,
-    exchange::{Exchange, Message},
-};
+use fedcompetitors_federate::estimate::MIXTURE;
 use fedcompetitors_graphs::{BenefitGraph, Entry};
 
 use fedcompetitors_record::Session;
 
-use super::{Coordinator, own};
+use super::{Ledger, Passed};
 use crate::{
     RunError,
     store::{Estimate, Happened},
 };
 
-/// What a training had at the door when it was set aside.
+/// A training that is set aside.
 #[derive(Debug)]
 pub struct Aside {
     /// What the estimate is called.
     pub label: String,
     /// The first round of the training that follows it.
     before: usize,
-    memory: Vec<u8>,
-    carried: Vec<Vec<u64>>,
-    messages: Vec<Message>,
-    happened: Happened,
+    passed: Passed,
 }
 
-impl Coordinator {
+impl Ledger {
     /// Begins an estimate before a round of the training, counted from 1. It has a ledger of its
     /// own: everybody carries its own data and nothing else, as everybody trains a new model
     /// alone. A training that is on its way is set aside.
@@ -40,15 +34,8 @@ impl Coordinator {
             _ => format!("{} before round {before}", MIXTURE.name()),
         };
         self.store.set_aside(Session::Final, &label)?;
-        let fresh = Exchange::new(&self.competing).save();
-        self.aside = Some(Aside {
-            label,
-            before,
-            memory: std::mem::replace(&mut self.memory, fresh),
-            carried: std::mem::replace(&mut self.carried, own(&self.competing)),
-            messages: std::mem::take(&mut self.messages),
-            happened: std::mem::take(&mut self.happened),
-        });
+        let passed = std::mem::replace(&mut self.passed, Passed::nothing(&self.competing));
+        self.aside = Some(Aside { label, before, passed });
         Ok(())
     }
 
@@ -61,7 +48,7 @@ impl Coordinator {
         let Some(Aside { label, .. }) = &self.aside else {
             return Ok(());
         };
-        self.store.keep_estimate(Session::Final, label, &self.happened.transfers)
+        self.store.keep_estimate(Session::Final, label, &self.passed.happened.transfers)
     }
 
     /// Breaks the estimate off: what it has shown stays on record, and nothing is found.
@@ -70,9 +57,8 @@ impl Coordinator {
     /// If it cannot be written.
     pub fn break_off_estimate(&mut self) -> Result<(), RunError> {
         self.keep_estimate()?;
-        if let Some(Aside { memory, carried, messages, happened, .. }) = self.aside.take() {
-            (self.memory, self.carried, self.messages) = (memory, carried, messages);
-            self.happened = happened;
+        if let Some(aside) = self.aside.take() {
+            self.passed = aside.passed;
         }
         Ok(())
     }
@@ -82,14 +68,12 @@ impl Coordinator {
     /// # Errors
     /// If it cannot be written.
     pub fn end_estimate(&mut self, benefit: &BenefitGraph, gradients: u64) -> Result<(), RunError> {
-        let Some(Aside { label, before, memory, carried, messages, happened }) = self.aside.take()
-        else {
+        let Some(Aside { label, before, passed }) = self.aside.take() else {
             let (call, needed) = ("end_estimate", "begin_estimate");
             return Err(RunError::OutOfOrder { call, needed });
         };
-        (self.memory, self.carried, self.messages) = (memory, carried, messages);
         // Who was missing then is missing in the rounds that follow, which say so.
-        let Happened { transfers, .. } = std::mem::replace(&mut self.happened, happened);
+        let Happened { transfers, .. } = std::mem::replace(&mut self.passed, passed).happened;
         let estimate =
             Estimate { benefit: benefit.clone(), related: Vec::new(), gradients, before };
         self.round = before.saturating_sub(1);

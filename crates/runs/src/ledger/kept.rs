@@ -2,13 +2,14 @@
 
 use fedcompetitors_federate::exchange::Message;
 
-use super::Coordinator;
+use super::Ledger;
 use crate::RunError;
 
-impl Coordinator {
+impl Ledger {
     /// Keeps the last that was accepted of some participants: entries with their numbers. What
-    /// is older is forgotten, but for the last each time of what carries fewer's data. To be called behind [`Coordinator::keep`], as the ledger's hashes
-    /// tell whether the numbers are still the same.
+    /// is older is forgotten, but for the last each time of what carries fewer's data. To be
+    /// called after [`Ledger::keep`], as the ledger's hashes show whether the numbers are still
+    /// the same.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -16,11 +17,12 @@ impl Coordinator {
         let Some(training) = self.training else {
             return Ok(());
         };
-        let find = |entry: u64| self.messages.iter().find(move |message| message.entry() == entry);
+        let find =
+            |entry: u64| self.passed.messages.iter().find(move |message| message.entry() == entry);
         let all: Vec<(&Message, &[f32])> =
             all.iter().filter_map(|(entry, values)| Some((find(*entry)?, *values))).collect();
         self.store.keep(training, &all)?;
-        self.messages = self.store.receipts(training)?;
+        self.passed.messages = self.store.receipts(training)?;
         Ok(())
     }
 

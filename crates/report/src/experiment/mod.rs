@@ -1,6 +1,17 @@
-//! The table of an experiment, with the paper's figures beside ours.
+//! The tables of the paper's experiments, with the paper's figures beside ours.
+
+mod hospitals;
+mod images;
+mod methods;
+mod standings;
+mod synthetic;
 
 use std::fmt::Write;
+
+pub use hospitals::{Cohort, HospitalFigures, hospitals_title};
+pub use images::{Holding, ImageDraw, ImageFigures, ImageMethod, image_draw_text};
+pub use methods::{Agreement, MethodFigures, choice_text};
+pub use synthetic::{DrawnPlan, SyntheticFigures, drawn_plans_text};
 
 use crate::table::Table;
 

@@ -3,7 +3,7 @@
 Stages: everybody trains alone from a common start and says with whom it competes; mixtures
 show who would help whom; a plan is selected and proven; then rounds, in which each participant
 gets its own mixture along the plan. All that is sent and delivered passes
-``_native.Coordinator``: the same guard, ledger and store as those of ``fedcompetitors run``, so
+``_native.Ledger``: the same guard, ledger and store as those of ``fedcompetitors run``, so
 ``fedcompetitors audit`` reads it.
 """
 
@@ -96,13 +96,15 @@ def coordinate(
     tell : callable
         Called with a sentence for each event.
     """
-    work = _Coordination(names, start, tensors, settings, carrier, fspath(run_dir), tell)
+    work = Coordinator(names, start, tensors, settings, carrier, fspath(run_dir), tell)
     return work.run(resume)
 
 
-class _Coordination(Exchange):
+class Coordinator(Exchange):
+    """Decides what participants are asked and receive; the ledger records it."""
+
     def run(self, resume: bool) -> Outcome:
-        found = _native.Coordinator.resume(self.run_dir, self.about())
+        found = _native.Ledger.resume(self.run_dir, self.about())
         if found is not None and not resume:
             raise RunExists(
                 f"{self.run_dir} already contains a run",
@@ -126,21 +128,21 @@ class _Coordination(Exchange):
 
     # The beginning: who is there, who competes, who would help whom
 
-    def begin(self, coordinator: _native.Coordinator | None) -> None:
+    def begin(self, ledger: _native.Ledger | None) -> None:
         self.tell("every participant trains alone and declares its competitors")
         probe = Request("probe", 1, [self.start], steps=self.settings.probe_steps)
         there = self.carrier.present(self.needed)
         answers = self.ask({who: probe for who in sorted(there)}, keep=False)
         self.silent = there - set(answers)
-        if coordinator is None:
+        if ledger is None:
             sources = [
                 ("with the participant", answers[who].samples if who in answers else 0)
                 for who in range(len(self.names))
             ]
-            coordinator = _native.Coordinator.begin(
+            ledger = _native.Ledger.begin(
                 self.run_dir, self.about(), self.competing._native, sources
             )
-        self.opened = coordinator
+        self.opened = ledger
         self.benefit = self.estimate(answers, 1)
         self.follow(
             select(
@@ -166,8 +168,8 @@ class _Coordination(Exchange):
         steps = self.settings.probe_steps + self.settings.search_rounds
         while (benefit := self.try_estimate(answers, before)) is None:
             # What was shown until then stays on record, and is judged by what was known then.
-            self.coordinator.break_off_estimate()
-        self.coordinator.end_estimate(benefit._native, steps)
+            self.ledger.break_off_estimate()
+        self.ledger.end_estimate(benefit._native, steps)
         return benefit
 
     def try_estimate(self, answers: Mapping[int, Answer], before: int) -> BenefitGraph | None:
@@ -175,10 +177,10 @@ class _Coordination(Exchange):
         count, known = len(self.names), self.competing
         # The training is set aside, and what is to be kept of it.
         self.keep_models()
-        self.coordinator.begin_estimate(before)
-        self.coordinator.begin_round(1)
+        self.ledger.begin_estimate(before)
+        self.ledger.begin_round(1)
         models = {who: answer.model for who, answer in answers.items() if answer.model is not None}
-        entries = self.coordinator.collect(
+        entries = self.ledger.collect(
             "model",
             self.start.size,
             [(models[who], self.start) if who in models else None for who in range(count)],
@@ -198,12 +200,12 @@ class _Coordination(Exchange):
             asked = {who: searches[who] for who in sorted(told)} if step else searches
             if not asked:
                 break
-            self.coordinator.begin_round(step + 2)
+            self.ledger.begin_round(step + 2)
             requests = {
-                who: search.request(step + 2, self.coordinator, who in told)
+                who: search.request(step + 2, self.ledger, who in told)
                 for who, search in asked.items()
             }
-            self.coordinator.keep_estimate()
+            self.ledger.keep_estimate()
             replies = self.ask(requests, keep=False, at_least=0)
             refused = self.collect_gradients(replies)
             for who, answer in replies.items():
@@ -234,7 +236,7 @@ class _Coordination(Exchange):
         ]
         if not any(submissions):
             return set()
-        entries = self.coordinator.collect(
+        entries = self.ledger.collect(
             "gradient",
             self.start.size,
             submissions,  # type: ignore[arg-type]
@@ -245,11 +247,11 @@ class _Coordination(Exchange):
     def follow(self, plan: Plan, why: str) -> None:
         """Follows a plan, which is proven first by what does not know who made it."""
         certificate = verify(self.competing, plan, plan.certificate)
-        self.coordinator.follow(plan.to_json(), certificate.to_json(), why, self.benefit._native)
+        self.ledger.follow(plan.to_json(), certificate.to_json(), why, self.benefit._native)
         self.plan = plan
         self.weigh()
         self.state.planned = list(self.competing.reports)
-        self.coordinator.keep(self.state.to_bytes())
+        self.ledger.keep(self.state.to_bytes())
         self.tell(f"{why}: {len(plan.edges)} edges, welfare {plan.welfare:g}")
 
     def weigh(self) -> None:
@@ -277,22 +279,22 @@ class _Coordination(Exchange):
 
     def round(self, number: int) -> None:
         # A plan that is made now is that of this round.
-        self.coordinator.begin_round(number - 1)
+        self.ledger.begin_round(number - 1)
         there = self.carrier.present(self.needed, self.state.out) - set(self.state.out)
         self.welcome(number, there - set(self.state.samples) - self.silent)
         self.change([])
-        self.coordinator.begin_round(number)
+        self.ledger.begin_round(number)
         requests, given = self.mixtures(number, there - set(self.state.out))
         # Nothing is on its way that the ledger does not know.
         self.state.at = number
-        self.coordinator.keep(self.state.to_bytes())
+        self.ledger.keep(self.state.to_bytes())
         answers = self.ask(requests)
         before = self.state.fresh
         self.accept(answers, given)
         if len(self.fresh) < self.needed:
             # What came is on record, and the round is not done.
             count, self.state.fresh = len(self.fresh), before
-            self.coordinator.keep(self.state.to_bytes())
+            self.ledger.keep(self.state.to_bytes())
             raise self.too_few(count, "sent a usable model")
         self.silent -= {who for who in self.fresh if self.tries[who] < ATTEMPTS}
         figures = {
@@ -306,9 +308,9 @@ class _Coordination(Exchange):
             if who in self.fresh
         }
         self.history[number] = figures
-        self.coordinator.tell(self.figures(figures))
+        self.ledger.tell(self.figures(figures))
         self.state.done = number
-        self.coordinator.keep(self.state.to_bytes())
+        self.ledger.keep(self.state.to_bytes())
         self.are_kept = False
         self.tell(f"round {number} of {self.settings.rounds}: {len(self.fresh)} models")
         self.change([who for who, answer in answers.items() if answer.leaves])
@@ -336,7 +338,7 @@ class _Coordination(Exchange):
         made = mix(table, [self.kept[who][1] for who in order]) if mixed else []
         given: dict[int, Parameters] = {}
         for (to, parts), mixture in zip(mixed.items(), made, strict=True):
-            self.coordinator.deliver(to, "model", mixture, [self.kept[who][0] for who in parts])
+            self.ledger.deliver(to, "model", mixture, [self.kept[who][0] for who in parts])
             given[to] = mixture
         for to in sorted(there - set(mixed)):
             # The common start carries nobody's data, and the ledger does not speak of it.
@@ -344,7 +346,7 @@ class _Coordination(Exchange):
             if to in self.kept:
                 # Its own last one, in case that it has lost its memory.
                 entry, given[to] = self.kept[to]
-                self.coordinator.deliver(to, "model", given[to], [entry])
+                self.ledger.deliver(to, "model", given[to], [entry])
         steps = self.settings.local_steps
         requests = {
             to: Request("round", number, [given[to]], is_mixture=to in mixed, steps=steps)
@@ -371,7 +373,7 @@ class _Coordination(Exchange):
         come = new & set(self.state.samples)
         self.silent -= come
         for who in sorted(come):
-            self.coordinator.found(who, "with the participant", self.state.samples[who])
+            self.ledger.found(who, "with the participant", self.state.samples[who])
         if come:
             self.replan(f"{', '.join(self.names[who] for who in sorted(come))} joined")
 
@@ -421,10 +423,10 @@ class _Coordination(Exchange):
         about["provenance"] = [
             {
                 "participant": name,
-                "carries": [self.names[a] for a in self.coordinator.carries(who) if a != who],
+                "carries": [self.names[a] for a in self.ledger.carries(who) if a != who],
             }
             for who, name in enumerate(self.names)
-            if len(self.coordinator.carries(who)) > 1
+            if len(self.ledger.carries(who)) > 1
         ]
         about.setdefault("left", [])
         about.setdefault("competing", [list(pair) for pair in self.state.planned])
@@ -434,12 +436,12 @@ class _Coordination(Exchange):
         """What there is to say to somebody whose model carries a competitor's data."""
         found = []
         for rival in self.rivals(who):
-            since = self.coordinator.carries_since(who, rival)
+            since = self.ledger.carries_since(who, rival)
             if since is not None:
                 found.append(f"{self.names[rival]} since round {since}")
         # The last of its models may not be kept yet.
         self.keep_models()
-        clean = self.coordinator.last_without(who, self.rivals(who))
+        clean = self.ledger.last_without(who, self.rivals(who))
         return (
             f"declared too late: the model of {self.names[who]} carries data of its competitor "
             f"{' and '.join(found)}; it receives and sends no more models; "
@@ -471,14 +473,14 @@ class _Coordination(Exchange):
             elif name == one.path[-1] and (name, one.path[0]) in self.competing.reports:
                 why = f"you compete with {one.path[0]}: {' → '.join(one.path)}"
             refused.append({"from": one.helper, "why": why})
-        carried = [] if entry is None else self.coordinator.provenance(entry)
+        carried = [] if entry is None else self.ledger.provenance(entry)
         everybody = range(len(self.names))
         about: dict[str, Any] = {
             "participant": name,
             "learns_from": {self.names[a]: round(part, 4) for a, part in self.learned(who, carried)},
             "carries_data_of": [self.names[a] for a in carried],
             "data_reaches": [
-                self.names[a] for a in everybody if who in self.coordinator.carries(a)
+                self.names[a] for a in everybody if who in self.ledger.carries(a)
             ],
             "refused": refused,
         }
@@ -486,7 +488,7 @@ class _Coordination(Exchange):
             about["unknown_competitors"] = sorted(self.strangers[who])
         if is_late:
             # Whom it has not named itself it is not told of.
-            carried = self.coordinator.carries(who)
+            carried = self.ledger.carries(who)
             known = [self.names[rival] for rival in self.rivals(who) if rival in carried]
             named = [rival for rival in known if (name, rival) in self.competing.reports]
             about["too_late"] = "your later models carry data that must not be in them" + (
@@ -503,13 +505,13 @@ class _Coordination(Exchange):
         ends: dict[int, tuple[int | None, Parameters]] = {**self.kept}
         for who in late:
             # What it has now is not handed to it once more.
-            clean = self.coordinator.last_without(who, self.rivals(who))
+            clean = self.ledger.last_without(who, self.rivals(who))
             ends[who] = (clean[0], clean[2]) if clean is not None else (None, self.start)
         requests = {}
         for who in sorted(self.carrier.present(self.needed, self.state.out) & set(ends)):
             came_with, model = ends[who]
             if came_with is not None:
-                self.coordinator.deliver(who, "model", model, [came_with])
+                self.ledger.deliver(who, "model", model, [came_with])
             requests[who] = Request(
                 "end",
                 self.settings.rounds,
@@ -517,7 +519,7 @@ class _Coordination(Exchange):
                 plan=self.told(who, came_with, who in late),
                 replaces=who in late,
             )
-        self.coordinator.keep(self.state.to_bytes())
+        self.ledger.keep(self.state.to_bytes())
         answers = self.ask(requests)
         before = {who: values for who, (_, values) in ends.items()}
         self.accept({who: answers[who] for who in answers if who not in late}, before)
@@ -528,7 +530,7 @@ class _Coordination(Exchange):
         final: list[tuple[Parameters, list[tuple[int, float]], int | None]] = []
         for who, name in enumerate(self.names):
             entry, values = ends.get(who, (None, self.start))
-            carried = self.coordinator.provenance(entry) if entry is not None else []
+            carried = self.ledger.provenance(entry) if entry is not None else []
             final.append((values, self.learned(who, carried), entry))
             models[name] = values
             carries[name] = tuple(self.names[a] for a in carried)
@@ -537,7 +539,7 @@ class _Coordination(Exchange):
         # Figures of the last round are of the model that was trained then; those of the end
         # are of the one that was kept.
         ended = [line for line in self.figures(figures) if line[1] != "validation"]
-        had_incidents = self.coordinator.finish(final, self.tensors, ended, steps)
+        had_incidents = self.ledger.finish(final, self.tensors, ended, steps)
         return Outcome(
             models=models,
             metrics=figures,

@@ -1,4 +1,4 @@
-//! The coordinator's coordinator against a naive account, interruptions, late declarations and plans
+//! The ledger of remote participants against a naive account: interruptions, late declarations and plans
 //! that change.
 
 use std::{collections::BTreeSet, fs, path::Path};
@@ -9,7 +9,7 @@ use fedcompetitors_federate::{
 };
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Participants};
 use fedcompetitors_record::{Direction, Finding, Flaw, Metric, Status};
-use fedcompetitors_runs::{About, Coordinator, Final, RunError, Told, audit};
+use fedcompetitors_runs::{About, Final, Ledger, RunError, Told, audit};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -53,45 +53,44 @@ fn plan(edges: &[(usize, usize)]) -> String {
     .to_string()
 }
 
-fn follow(coordinator: &mut Coordinator, edges: &[(usize, usize)], why: &str) {
+fn follow(ledger: &mut Ledger, edges: &[(usize, usize)], why: &str) {
     let said = |_: &CompetingGraph, _: &_| String::new();
-    coordinator.follow((&plan(edges), "{}", why), &nothing_helps(), &said).expect("a plan");
+    ledger.follow((&plan(edges), "{}", why), &nothing_helps(), &said).expect("a plan");
 }
 
-fn begun(folder: &Path, pairs: &[(usize, usize)], edges: &[(usize, usize)]) -> Coordinator {
+fn begun(folder: &Path, pairs: &[(usize, usize)], edges: &[(usize, usize)]) -> Ledger {
     let sources = vec![("elsewhere".to_owned(), 10); COUNT];
-    let mut coordinator =
-        Coordinator::begin(folder, about(), competing(pairs), &sources).expect("begun");
-    coordinator.begin_estimate(1).expect("begun");
-    coordinator.end_estimate(&nothing_helps(), 1).expect("estimated");
-    follow(&mut coordinator, edges, "the first plan");
-    coordinator
+    let mut ledger = Ledger::begin(folder, about(), competing(pairs), &sources).expect("begun");
+    ledger.begin_estimate(1).expect("begun");
+    ledger.end_estimate(&nothing_helps(), 1).expect("estimated");
+    follow(&mut ledger, edges, "the first plan");
+    ledger
 }
 
 /// A round in which everybody sends its model and some are handed sums of them.
 fn round(
-    coordinator: &mut Coordinator,
+    ledger: &mut Ledger,
     number: usize,
     deliveries: &[(usize, Vec<usize>)],
 ) -> Result<(), RunError> {
-    coordinator.begin_round(number);
+    ledger.begin_round(number);
     let values: Vec<[f32; 2]> = (0..COUNT).map(|who| [number as f32, who as f32]).collect();
     let submissions: Vec<_> = values.iter().map(|model| Some((&model[..], &[][..]))).collect();
-    let entries = coordinator.collect(Content::Model, 2, &submissions)?;
+    let entries = ledger.collect(Content::Model, 2, &submissions)?;
     for (to, from) in deliveries {
         let made_of: Vec<u64> = from.iter().map(|&who| entries[who].expect("accepted")).collect();
-        coordinator.deliver(*to, Content::Model, &[0.5, 0.5], &made_of)?;
+        ledger.deliver(*to, Content::Model, &[0.5, 0.5], &made_of)?;
     }
-    coordinator.keep(number.to_le_bytes().to_vec())?;
+    ledger.keep(number.to_le_bytes().to_vec())?;
     let kept: Vec<(u64, &[f32])> = entries
         .iter()
         .zip(&values)
         .map(|(entry, model)| (entry.expect("accepted"), &model[..]))
         .collect();
-    coordinator.keep_models(&kept)
+    ledger.keep_models(&kept)
 }
 
-fn finish(coordinator: &mut Coordinator) -> bool {
+fn finish(ledger: &mut Ledger) -> bool {
     let parameters = [1.0, 2.0];
     let models: Vec<Final<'_>> = (0..COUNT)
         .map(|who| Final { parameters: &parameters, parts: vec![(who, 1.0)], entry: None })
@@ -104,26 +103,26 @@ fn finish(coordinator: &mut Coordinator) -> bool {
             value: Some(0.5),
         })
         .collect();
-    coordinator.finish(&models, &[("weights".into(), vec![2])], told, 30).expect("finished")
+    ledger.finish(&models, &[("weights".into(), vec![2])], told, 30).expect("finished")
 }
 
 fn findings(folder: &Path) -> Vec<Finding> {
-    audit(folder, None).expect("it can be read").findings
+    audit(folder, None, None).expect("it can be read").findings
 }
 
 #[test]
 fn a_run_from_plan_to_models_passes_the_audit() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[(0, 2)], &[(0, 1), (1, 0)]);
-    round(&mut coordinator, 1, &[(1, vec![0, 1]), (0, vec![0, 1])]).expect("allowed");
-    coordinator.begin_round(2);
-    coordinator.incident(3, IncidentKind::Missing).expect("noted");
-    round(&mut coordinator, 3, &[(0, vec![1])]).expect("allowed");
-    assert_eq!(coordinator.carries(0).collect::<Vec<_>>(), [0, 1]);
-    assert_eq!(coordinator.carries(2).collect::<Vec<_>>(), [2]);
-    assert!(finish(&mut coordinator), "somebody was missing");
-    drop(coordinator);
-    let found = audit(folder.path(), Some((&competing(&[(0, 2)]), None))).expect("it can be read");
+    let mut ledger = begun(folder.path(), &[(0, 2)], &[(0, 1), (1, 0)]);
+    round(&mut ledger, 1, &[(1, vec![0, 1]), (0, vec![0, 1])]).expect("allowed");
+    ledger.begin_round(2);
+    ledger.incident(3, IncidentKind::Missing).expect("noted");
+    round(&mut ledger, 3, &[(0, vec![1])]).expect("allowed");
+    assert_eq!(ledger.carries(0).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(ledger.carries(2).collect::<Vec<_>>(), [2]);
+    assert!(finish(&mut ledger), "somebody was missing");
+    drop(ledger);
+    let found = audit(folder.path(), Some(&competing(&[(0, 2)])), None).expect("it can be read");
     assert_eq!(found.findings, []);
     assert_eq!((found.trainings, found.models, found.transfers), (1, 4, 11));
     assert_eq!(found.status, Status::WithIncidents);
@@ -132,16 +131,16 @@ fn a_run_from_plan_to_models_passes_the_audit() {
 #[test]
 fn what_carries_a_competitors_data_does_not_go() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
-    round(&mut coordinator, 1, &[(1, vec![0, 1])]).expect("allowed");
+    let mut ledger = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
+    round(&mut ledger, 1, &[(1, vec![0, 1])]).expect("allowed");
     // Through a friend: 1 was handed 0's data and would hand it to 2.
-    let error = round(&mut coordinator, 2, &[(2, vec![1, 2])]).expect_err("refused");
+    let error = round(&mut ledger, 2, &[(2, vec![1, 2])]).expect_err("refused");
     let RunError::Learning { error: FederateError::Guard { path, .. }, .. } = &error else {
         panic!("the guard, and not {error}");
     };
     let names = Participants::numbered(COUNT);
     assert_eq!(*path, [0, 1, 2].map(|who| names.name(who).to_owned()));
-    drop(coordinator);
+    drop(ledger);
     let found = findings(folder.path());
     assert!(matches!(&found[..], [Finding::Stopped { .. }]), "{found:?}");
 }
@@ -149,11 +148,11 @@ fn what_carries_a_competitors_data_does_not_go() {
 #[test]
 fn nobody_is_handed_what_nobody_has_sent() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[]);
-    coordinator.begin_round(1);
-    let refused = coordinator.deliver(0, Content::Model, &[1.0], &[99]).expect_err("refused");
+    let mut ledger = begun(folder.path(), &[], &[]);
+    ledger.begin_round(1);
+    let refused = ledger.deliver(0, Content::Model, &[1.0], &[99]).expect_err("refused");
     assert_eq!(refused.to_string(), "the ledger has no accepted message 99");
-    let early = coordinator.end_estimate(&nothing_helps(), 1).expect_err("nothing was begun");
+    let early = ledger.end_estimate(&nothing_helps(), 1).expect_err("nothing was begun");
     assert_eq!(early.to_string(), "`end_estimate` needs `begin_estimate` first");
 }
 
@@ -162,14 +161,13 @@ fn nobody_is_handed_what_nobody_has_sent() {
 #[test]
 fn a_late_declaration_counts_from_the_next_round_on() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1), (1, 0)]);
-    round(&mut coordinator, 1, &[(1, vec![0, 1]), (0, vec![0, 1])])
-        .expect("they do not compete yet");
-    coordinator.declare(competing(&[(0, 1)]), 2).expect("declared");
-    follow(&mut coordinator, &[], "0 now competes with 1");
-    round(&mut coordinator, 2, &[]).expect("nothing flows");
-    assert!(!finish(&mut coordinator));
-    drop(coordinator);
+    let mut ledger = begun(folder.path(), &[], &[(0, 1), (1, 0)]);
+    round(&mut ledger, 1, &[(1, vec![0, 1]), (0, vec![0, 1])]).expect("they do not compete yet");
+    ledger.declare(competing(&[(0, 1)]), 2).expect("declared");
+    follow(&mut ledger, &[], "0 now competes with 1");
+    round(&mut ledger, 2, &[]).expect("nothing flows");
+    assert!(!finish(&mut ledger));
+    drop(ledger);
     assert_eq!(findings(folder.path()), []);
     let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
     let plans: Vec<(u64, String)> = database
@@ -195,24 +193,23 @@ fn a_late_declaration_counts_from_the_next_round_on() {
 #[test]
 fn what_flows_after_a_late_declaration_is_refused() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1)]);
-    round(&mut coordinator, 1, &[(1, vec![0, 1])]).expect("they do not compete yet");
-    coordinator.declare(competing(&[(0, 2)]), 2).expect("declared");
+    let mut ledger = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut ledger, 1, &[(1, vec![0, 1])]).expect("they do not compete yet");
+    ledger.declare(competing(&[(0, 2)]), 2).expect("declared");
     // 1 carries 0's data since the first round.
-    assert!(round(&mut coordinator, 2, &[(2, vec![1])]).is_err());
+    assert!(round(&mut ledger, 2, &[(2, vec![1])]).is_err());
 }
 
 #[test]
 fn a_run_goes_on_where_it_was() {
     let folder = TempDir::new().expect("a folder");
-    assert!(Coordinator::resume(folder.path(), about()).expect("read").is_none());
-    let mut coordinator = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
-    round(&mut coordinator, 1, &[(1, vec![0, 1])]).expect("allowed");
-    drop(coordinator);
+    assert!(Ledger::resume(folder.path(), about()).expect("read").is_none());
+    let mut ledger = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
+    round(&mut ledger, 1, &[(1, vec![0, 1])]).expect("allowed");
+    drop(ledger);
     let other = About { settings: "rounds = 4\n".into(), ..about() };
-    assert!(matches!(Coordinator::resume(folder.path(), other), Err(RunError::Differs { .. })));
-    let (mut coordinator, stand) =
-        Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    assert!(matches!(Ledger::resume(folder.path(), other), Err(RunError::Differs { .. })));
+    let (mut ledger, stand) = Ledger::resume(folder.path(), about()).expect("read").expect("a run");
     assert_eq!((stand.round, stand.is_complete), (1, false));
     assert_eq!(stand.state, 1_usize.to_le_bytes());
     assert_eq!(stand.plan, Some(plan(&[(0, 1)])));
@@ -220,43 +217,42 @@ fn a_run_goes_on_where_it_was() {
     let kept: Vec<_> = stand.kept.iter().map(|one| (one.from, one.values.clone())).collect();
     assert_eq!(kept[3], (3, vec![1.0, 3.0]));
     // It still knows that 1 carries 0's data, and what was kept may be handed on.
-    assert_eq!(coordinator.carries(1).collect::<Vec<_>>(), [0, 1]);
-    coordinator.begin_round(2);
+    assert_eq!(ledger.carries(1).collect::<Vec<_>>(), [0, 1]);
+    ledger.begin_round(2);
     // What 1 had sent by then it sent before it was handed anything.
-    coordinator.deliver(2, Content::Model, &[1.0, 1.0], &[stand.kept[1].entry()]).expect("allowed");
-    assert!(round(&mut coordinator, 2, &[(2, vec![1])]).is_err());
+    ledger.deliver(2, Content::Model, &[1.0, 1.0], &[stand.kept[1].entry()]).expect("allowed");
+    assert!(round(&mut ledger, 2, &[(2, vec![1])]).is_err());
     // A run that has its folder already is not begun again.
-    drop(coordinator);
-    let again = Coordinator::begin(folder.path(), about(), competing(&[]), &[]);
+    drop(ledger);
+    let again = Ledger::begin(folder.path(), about(), competing(&[]), &[]);
     assert!(matches!(again, Err(RunError::Exists { .. })));
 }
 
 #[test]
 fn of_everybody_the_last_is_kept_and_at_the_end_nothing() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1)]);
+    let mut ledger = begun(folder.path(), &[], &[(0, 1)]);
     let kept = folder.path().join("kept");
     let files = || fs::read_dir(&kept).expect("a folder").count();
     for number in 1..=3 {
-        round(&mut coordinator, number, &[(1, vec![0, 1])]).expect("allowed");
+        round(&mut ledger, number, &[(1, vec![0, 1])]).expect("allowed");
         // What is older is forgotten, but for 1's last model without 0's data.
         assert_eq!(files(), COUNT + usize::from(number > 1));
     }
     // One round later somebody was missing: of that one the file stays that was there.
-    coordinator.begin_round(4);
+    ledger.begin_round(4);
     let late = [4.0, 4.0];
     let mut submissions = vec![None; COUNT];
     submissions[1] = Some((&late[..], &[][..]));
-    let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
-    coordinator.keep(Vec::new()).expect("kept");
-    coordinator.keep_models(&[(entries[1].expect("accepted"), &late)]).expect("kept");
-    drop(coordinator);
-    let (mut coordinator, stand) =
-        Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    let entries = ledger.collect(Content::Model, 2, &submissions).expect("taken");
+    ledger.keep(Vec::new()).expect("kept");
+    ledger.keep_models(&[(entries[1].expect("accepted"), &late)]).expect("kept");
+    drop(ledger);
+    let (mut ledger, stand) = Ledger::resume(folder.path(), about()).expect("read").expect("a run");
     let values: Vec<_> = stand.kept.into_iter().map(|one| one.values).collect();
     assert_eq!(values, [[3.0, 0.0], [4.0, 4.0], [3.0, 2.0], [3.0, 3.0]]);
     assert_eq!(files(), COUNT + 1);
-    finish(&mut coordinator);
+    finish(&mut ledger);
     assert!(!kept.exists());
 }
 
@@ -265,30 +261,29 @@ fn of_everybody_the_last_is_kept_and_at_the_end_nothing() {
 #[test]
 fn the_last_model_without_somebodys_data_is_kept() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1), (2, 1)]);
-    round(&mut coordinator, 1, &[]).expect("allowed");
-    round(&mut coordinator, 2, &[(1, vec![0, 1])]).expect("allowed");
-    round(&mut coordinator, 3, &[(1, vec![2, 1])]).expect("allowed");
-    round(&mut coordinator, 4, &[]).expect("allowed");
-    drop(coordinator);
-    let (mut coordinator, stand) =
-        Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    let mut ledger = begun(folder.path(), &[], &[(0, 1), (2, 1)]);
+    round(&mut ledger, 1, &[]).expect("allowed");
+    round(&mut ledger, 2, &[(1, vec![0, 1])]).expect("allowed");
+    round(&mut ledger, 3, &[(1, vec![2, 1])]).expect("allowed");
+    round(&mut ledger, 4, &[]).expect("allowed");
+    drop(ledger);
+    let (mut ledger, stand) = Ledger::resume(folder.path(), about()).expect("read").expect("a run");
     assert_eq!(stand.kept[1].values, [4.0, 1.0]);
-    let since = |other| coordinator.carries_since(1, other).expect("read");
+    let since = |other| ledger.carries_since(1, other).expect("read");
     assert_eq!([since(0), since(2), since(3)], [Some(2), Some(3), None]);
     let last = |others: &[usize]| {
-        let found = coordinator.last_without(1, others).expect("read").expect("one");
-        (found.1, found.2, coordinator.provenance(found.0).expect("kept"))
+        let found = ledger.last_without(1, others).expect("read").expect("one");
+        (found.1, found.2, ledger.provenance(found.0).expect("kept"))
     };
     assert_eq!(last(&[]), (4, vec![4.0, 1.0], vec![0, 1, 2]));
     assert_eq!(last(&[2, 3]), (3, vec![3.0, 1.0], vec![0, 1]));
     assert_eq!(last(&[0]), (2, vec![2.0, 1.0], vec![1]));
-    assert_eq!(coordinator.last_without(1, &[1]).expect("read"), None, "its own data is in all");
-    coordinator.declare(competing(&[(0, 1)]), 5).expect("declared");
-    follow(&mut coordinator, &[(2, 1)], "0 now competes with 1");
-    coordinator.begin_round(5);
-    let (clean, _, values) = coordinator.last_without(1, &[0]).expect("read").expect("one");
-    coordinator.deliver(1, Content::Model, &values, &[clean]).expect("allowed");
+    assert_eq!(ledger.last_without(1, &[1]).expect("read"), None, "its own data is in all");
+    ledger.declare(competing(&[(0, 1)]), 5).expect("declared");
+    follow(&mut ledger, &[(2, 1)], "0 now competes with 1");
+    ledger.begin_round(5);
+    let (clean, _, values) = ledger.last_without(1, &[0]).expect("read").expect("one");
+    ledger.deliver(1, Content::Model, &values, &[clean]).expect("allowed");
     // Everybody's model in the end carries what it carried when it came.
     let models: Vec<Final<'_>> = stand
         .kept
@@ -301,12 +296,9 @@ fn the_last_model_without_somebodys_data_is_kept() {
         .collect();
     let unknown = Final { parameters: &values, parts: Vec::new(), entry: Some(99) };
     let tensors = [("weights".to_owned(), vec![2])];
-    assert!(
-        coordinator.finish(&[unknown], &tensors, Vec::new(), 1).is_err(),
-        "nobody has sent that"
-    );
-    coordinator.finish(&models, &tensors, Vec::new(), 1).expect("finished");
-    drop(coordinator);
+    assert!(ledger.finish(&[unknown], &tensors, Vec::new(), 1).is_err(), "nobody has sent that");
+    ledger.finish(&models, &tensors, Vec::new(), 1).expect("finished");
+    drop(ledger);
     assert_eq!(findings(folder.path()), []);
     let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
     let provenance: String = database
@@ -318,9 +310,9 @@ fn the_last_model_without_somebodys_data_is_kept() {
 #[test]
 fn numbers_that_were_changed_are_not_gone_on_with() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1)]);
-    round(&mut coordinator, 1, &[(1, vec![0, 1])]).expect("allowed");
-    drop(coordinator);
+    let mut ledger = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut ledger, 1, &[(1, vec![0, 1])]).expect("allowed");
+    drop(ledger);
     let files = fs::read_dir(folder.path().join("kept")).expect("a folder");
     let file = files.map(|file| file.expect("a file").path()).min().expect("a file");
     let right = fs::read(&file).expect("numbers");
@@ -329,16 +321,16 @@ fn numbers_that_were_changed_are_not_gone_on_with() {
     let longer = [&right[..], &[0]].concat();
     for wrong in [&changed[..], &longer, &right[..4], &[]] {
         fs::write(&file, wrong).expect("written");
-        let found = Coordinator::resume(folder.path(), about());
+        let found = Ledger::resume(folder.path(), about());
         assert!(matches!(&found, Err(RunError::Damaged { path, .. }) if *path == file));
     }
     fs::remove_file(&file).expect("removed");
     assert!(matches!(
-        Coordinator::resume(folder.path(), about()),
+        Ledger::resume(folder.path(), about()),
         Err(RunError::Damaged { path, .. }) if path == file
     ));
     fs::write(&file, right).expect("written");
-    assert!(Coordinator::resume(folder.path(), about()).expect("read").is_some());
+    assert!(Ledger::resume(folder.path(), about()).expect("read").is_some());
 }
 
 /// Killed between an estimate and the plan that is made of it: it is made again, and of several
@@ -347,35 +339,33 @@ fn numbers_that_were_changed_are_not_gone_on_with() {
 fn an_estimate_may_be_made_again() {
     let folder = TempDir::new().expect("a folder");
     let sources = vec![("elsewhere".to_owned(), 10); COUNT];
-    let mut coordinator =
-        Coordinator::begin(folder.path(), about(), competing(&[]), &sources).expect("begun");
+    let mut ledger =
+        Ledger::begin(folder.path(), about(), competing(&[]), &sources).expect("begun");
     let helps = |from: usize, value: f64| {
         let mut benefit = BenefitGraph::builder(&Participants::numbered(COUNT));
         benefit.add(from, 3, value).expect("a benefit");
         benefit.build()
     };
     for value in [0.5, 0.25] {
-        coordinator.begin_estimate(1).expect("begun");
-        coordinator.end_estimate(&helps(0, value), 1).expect("estimated");
+        ledger.begin_estimate(1).expect("begun");
+        ledger.end_estimate(&helps(0, value), 1).expect("estimated");
     }
-    let found = |folder: &Path| {
-        Coordinator::resume(folder, about()).expect("read").expect("a run").1.benefit
-    };
-    drop(coordinator);
+    let found =
+        |folder: &Path| Ledger::resume(folder, about()).expect("read").expect("a run").1.benefit;
+    drop(ledger);
     assert_eq!(found(folder.path()), Some(helps(0, 0.25)));
-    let mut coordinator =
-        Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
-    coordinator.begin_estimate(4).expect("begun");
-    coordinator.end_estimate(&helps(1, 0.75), 1).expect("estimated");
+    let mut ledger = Ledger::resume(folder.path(), about()).expect("read").expect("a run").0;
+    ledger.begin_estimate(4).expect("begun");
+    ledger.end_estimate(&helps(1, 0.75), 1).expect("estimated");
     // One that is interrupted does not count, and what it has shown is on record.
-    coordinator.begin_estimate(4).expect("begun");
-    coordinator.begin_round(1);
+    ledger.begin_estimate(4).expect("begun");
+    ledger.begin_round(1);
     let submissions = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
-    let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
+    let entries = ledger.collect(Content::Model, 2, &submissions).expect("taken");
     let made_of = [0, 1].map(|who: usize| entries[who].expect("accepted"));
-    coordinator.deliver(1, Content::Model, &[1.0, 2.0], &made_of).expect("allowed");
-    coordinator.keep_estimate().expect("kept");
-    drop(coordinator);
+    ledger.deliver(1, Content::Model, &[1.0, 2.0], &made_of).expect("allowed");
+    ledger.keep_estimate().expect("kept");
+    drop(ledger);
     assert_eq!(found(folder.path()), Some(helps(1, 0.75)));
     let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
     let told: Vec<(String, u64, u64)> = database
@@ -399,22 +389,22 @@ fn an_estimate_may_be_made_again() {
 #[test]
 fn a_declaration_counts_from_when_it_was_heard() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1)]);
-    let shown = |coordinator: &mut Coordinator| {
-        coordinator.begin_estimate(1).expect("begun");
-        coordinator.begin_round(1);
+    let mut ledger = begun(folder.path(), &[], &[(0, 1)]);
+    let shown = |ledger: &mut Ledger| {
+        ledger.begin_estimate(1).expect("begun");
+        ledger.begin_round(1);
         let submissions = vec![Some((&[1.0, 2.0][..], &[][..])); COUNT];
-        let entries = coordinator.collect(Content::Model, 2, &submissions).expect("taken");
+        let entries = ledger.collect(Content::Model, 2, &submissions).expect("taken");
         let made_of = [0, 1].map(|who: usize| entries[who].expect("accepted"));
-        let passed = coordinator.deliver(1, Content::Model, &[1.0, 2.0], &made_of);
-        coordinator.keep_estimate().expect("kept");
+        let passed = ledger.deliver(1, Content::Model, &[1.0, 2.0], &made_of);
+        ledger.keep_estimate().expect("kept");
         passed
     };
-    shown(&mut coordinator).expect("they do not compete yet");
-    coordinator.declare(competing(&[(0, 1)]), 1).expect("declared");
-    coordinator.break_off_estimate().expect("broken off");
+    shown(&mut ledger).expect("they do not compete yet");
+    ledger.declare(competing(&[(0, 1)]), 1).expect("declared");
+    ledger.break_off_estimate().expect("broken off");
     assert_eq!(findings(folder.path()), [], "the plan that follows is not made yet");
-    follow(&mut coordinator, &[], "0 now competes with 1");
+    follow(&mut ledger, &[], "0 now competes with 1");
     assert_eq!(findings(folder.path()), []);
     // The next ones are judged by it.
     let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
@@ -425,7 +415,7 @@ fn a_declaration_counts_from_when_it_was_heard() {
     assert!(
         found.iter().any(|one| matches!(one, Finding::Flaw { flaw: Flaw::PlanConnects(..), .. }))
     );
-    assert!(shown(&mut coordinator).is_err(), "the guard knows at once");
+    assert!(shown(&mut ledger).is_err(), "the guard knows at once");
 }
 
 /// Killed behind the files and before the database knew of them: they are gone when the run
@@ -433,18 +423,17 @@ fn a_declaration_counts_from_when_it_was_heard() {
 #[test]
 fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1)]);
-    round(&mut coordinator, 1, &[]).expect("allowed");
-    drop(coordinator);
+    let mut ledger = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut ledger, 1, &[]).expect("allowed");
+    drop(ledger);
     let kept = folder.path().join("kept");
     for name in ["1-999.f32", "2-1.f32", "notes.f32", "1-999.txt"] {
         fs::write(kept.join(name), "left").expect("written");
     }
-    let mut coordinator =
-        Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
+    let mut ledger = Ledger::resume(folder.path(), about()).expect("read").expect("a run").0;
     let is_left = |name: &str| kept.join(name).exists();
     assert!(!is_left("1-999.f32") && !is_left("2-1.f32"));
-    finish(&mut coordinator);
+    finish(&mut ledger);
     assert_eq!(fs::read_dir(&kept).expect("a folder").count(), 2);
     assert!(is_left("notes.f32") && is_left("1-999.txt"));
 }
@@ -452,10 +441,10 @@ fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
 #[test]
 fn a_run_that_is_killed_on_its_last_step_is_complete() {
     let folder = TempDir::new().expect("a folder");
-    let mut coordinator = begun(folder.path(), &[], &[(0, 1)]);
-    round(&mut coordinator, 1, &[]).expect("allowed");
-    finish(&mut coordinator);
-    drop(coordinator);
+    let mut ledger = begun(folder.path(), &[], &[(0, 1)]);
+    round(&mut ledger, 1, &[]).expect("allowed");
+    finish(&mut ledger);
+    drop(ledger);
     let database = Connection::open(folder.path().join("run.sqlite")).expect("a database");
     database
         .execute_batch(
@@ -464,9 +453,9 @@ fn a_run_that_is_killed_on_its_last_step_is_complete() {
         )
         .expect("as it was before the last step");
     drop(database);
-    let (_, stand) = Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
+    let (_, stand) = Ledger::resume(folder.path(), about()).expect("read").expect("a run");
     assert!(stand.is_complete);
-    let found = audit(folder.path(), None).expect("it can be read");
+    let found = audit(folder.path(), None, None).expect("it can be read");
     assert_eq!((found.status, found.findings), (Status::Complete, vec![]));
 }
 
@@ -475,35 +464,35 @@ fn a_run_that_is_killed_on_its_last_step_is_complete() {
 #[test]
 fn a_round_that_was_killed_and_then_stopped_is_done_again() {
     let folder = TempDir::new().expect("a folder");
-    let resumed = || Coordinator::resume(folder.path(), about()).expect("read").expect("a run");
-    let mut coordinator = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
-    round(&mut coordinator, 1, &[(1, vec![0, 1])]).expect("allowed");
-    drop(coordinator);
-    let hand_out = |coordinator: &mut Coordinator, to: usize, of: u64| {
-        coordinator.begin_round(2);
-        coordinator.deliver(to, Content::Model, &[1.0, 1.0], &[of])
+    let resumed = || Ledger::resume(folder.path(), about()).expect("read").expect("a run");
+    let mut ledger = begun(folder.path(), &[(0, 2)], &[(0, 1)]);
+    round(&mut ledger, 1, &[(1, vec![0, 1])]).expect("allowed");
+    drop(ledger);
+    let hand_out = |ledger: &mut Ledger, to: usize, of: u64| {
+        ledger.begin_round(2);
+        ledger.deliver(to, Content::Model, &[1.0, 1.0], &[of])
     };
-    let (mut coordinator, stand) = resumed();
+    let (mut ledger, stand) = resumed();
     let sent = |who: usize| stand.kept[who].entry();
-    hand_out(&mut coordinator, 3, sent(0)).expect("allowed");
-    coordinator.keep(Vec::new()).expect("kept");
-    drop(coordinator);
-    let (mut coordinator, _) = resumed();
-    hand_out(&mut coordinator, 1, sent(0)).expect("allowed");
-    hand_out(&mut coordinator, 2, sent(0)).expect_err("refused");
-    drop(coordinator);
+    hand_out(&mut ledger, 3, sent(0)).expect("allowed");
+    ledger.keep(Vec::new()).expect("kept");
+    drop(ledger);
+    let (mut ledger, _) = resumed();
+    hand_out(&mut ledger, 1, sent(0)).expect("allowed");
+    hand_out(&mut ledger, 2, sent(0)).expect_err("refused");
+    drop(ledger);
     assert!(matches!(&findings(folder.path())[..], [Finding::Stopped { .. }]));
-    let (mut coordinator, _) = resumed();
-    hand_out(&mut coordinator, 3, sent(3)).expect("allowed");
-    coordinator.keep(Vec::new()).expect("there is room");
-    finish(&mut coordinator);
-    drop(coordinator);
+    let (mut ledger, _) = resumed();
+    hand_out(&mut ledger, 3, sent(3)).expect("allowed");
+    ledger.keep(Vec::new()).expect("there is room");
+    finish(&mut ledger);
+    drop(ledger);
     assert_eq!(findings(folder.path()), []);
 }
 
 proptest! {
     #![proptest_config(cases(40))]
-    /// Rounds, declarations and interruptions in any order: the coordinator lets pass just what a
+    /// Rounds, declarations and interruptions in any order: the ledger lets pass just what a
     /// naive account of everything that was ever handed over lets pass, and the audit of what
     /// is left agrees.
     #[test]
@@ -519,18 +508,18 @@ proptest! {
         let mut known: Vec<_> = pairs.into_iter().filter(|(a, b)| a != b).collect();
         known.sort_unstable();
         known.dedup();
-        let mut coordinator = begun(folder.path(), &known, &[]);
+        let mut ledger = begun(folder.path(), &known, &[]);
         let mut carried: Vec<BTreeSet<usize>> = (0..COUNT).map(|who| BTreeSet::from([who])).collect();
         let mut is_stopped = false;
         for (at, (to, from, is_interrupted, declared)) in history.into_iter().enumerate() {
             if is_interrupted && at > 0 {
-                drop(coordinator);
-                coordinator = Coordinator::resume(folder.path(), about()).expect("read").expect("a run").0;
+                drop(ledger);
+                ledger = Ledger::resume(folder.path(), about()).expect("read").expect("a run").0;
             }
             let rivals = competing(&known);
             let sum: BTreeSet<usize> = from.iter().flat_map(|&who| carried[who].clone()).collect();
             let is_allowed = !sum.iter().any(|&who| rivals.competes(who, to));
-            let passed = round(&mut coordinator, at + 1, &[(to, from)]);
+            let passed = round(&mut ledger, at + 1, &[(to, from)]);
             prop_assert_eq!(passed.is_ok(), is_allowed);
             if !is_allowed {
                 is_stopped = true;
@@ -538,17 +527,17 @@ proptest! {
             }
             carried[to].extend(sum);
             for (who, all) in carried.iter().enumerate() {
-                prop_assert_eq!(coordinator.carries(who).collect::<BTreeSet<_>>(), all.clone());
+                prop_assert_eq!(ledger.carries(who).collect::<BTreeSet<_>>(), all.clone());
             }
             if let Some((a, b)) = declared && a != b && !known.contains(&(a, b)) {
                 known.push((a, b));
-                coordinator.declare(competing(&known), at + 2).expect("declared");
+                ledger.declare(competing(&known), at + 2).expect("declared");
             }
         }
         if !is_stopped {
-            finish(&mut coordinator);
+            finish(&mut ledger);
         }
-        drop(coordinator);
+        drop(ledger);
         let found = findings(folder.path());
         prop_assert!(!found.iter().any(|one| matches!(one, Finding::Breach { .. })), "{:?}", found);
         let stops = found.iter().filter(|one| matches!(one, Finding::Stopped { .. })).count();

@@ -1,4 +1,4 @@
-//! The coordinator: guard, ledger and store for remote participants.
+//! The ledger: guard, ledger and store for remote participants.
 
 use std::{borrow::Cow, path::PathBuf, sync::Mutex};
 
@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use crate::{
     errors::Failure,
     graphs::{BenefitGraph, CompetingGraph},
+    plans::rule_of,
 };
 
 /// What a run is, as the Python side says it.
@@ -77,21 +78,21 @@ type Kept<'py> = (usize, u64, Bound<'py, PyArray1<f32>>);
 /// An entry, its round, and its numbers.
 type Clean<'py> = (u64, usize, Bound<'py, PyArray1<f32>>);
 
-/// The coordinator of a run.
+/// Guard, ledger and store of a run.
 #[pyclass(frozen, module = "fedcompetitors._native")]
-pub struct Coordinator {
+pub struct Ledger {
     opened: Mutex<Opened>,
 }
 
 struct Opened {
-    coordinator: runs::Coordinator,
+    ledger: runs::Ledger,
     /// Where it was when it was opened.
     stand: Stand,
 }
 
-impl Coordinator {
-    fn new(coordinator: runs::Coordinator, stand: Stand) -> Self {
-        Self { opened: Mutex::new(Opened { coordinator, stand }) }
+impl Ledger {
+    fn new(ledger: runs::Ledger, stand: Stand) -> Self {
+        Self { opened: Mutex::new(Opened { ledger, stand }) }
     }
 
     /// Works on the run while other Python threads go on.
@@ -110,7 +111,7 @@ impl Coordinator {
 }
 
 #[pymethods]
-impl Coordinator {
+impl Ledger {
     /// Begins a run in a folder that has none.
     #[staticmethod]
     fn begin(
@@ -121,9 +122,8 @@ impl Coordinator {
         sources: Vec<(String, usize)>,
     ) -> Result<Self, Failure> {
         let (competing, about) = (competing.graph.clone(), settings.check()?);
-        let coordinator =
-            py.detach(|| runs::Coordinator::begin(&folder, about, competing, &sources))?;
-        Ok(Self::new(coordinator, Stand::default()))
+        let ledger = py.detach(|| runs::Ledger::begin(&folder, about, competing, &sources))?;
+        Ok(Self::new(ledger, Stand::default()))
     }
 
     /// Goes on with the run in a folder; None, if there is none.
@@ -135,8 +135,8 @@ impl Coordinator {
     ) -> Result<Option<Self>, Failure> {
         // It reads and hashes everybody's last model.
         let about = settings.check()?;
-        let found = py.detach(|| runs::Coordinator::resume(&folder, about))?;
-        Ok(found.map(|(coordinator, stand)| Self::new(coordinator, stand)))
+        let found = py.detach(|| runs::Ledger::resume(&folder, about))?;
+        Ok(found.map(|(ledger, stand)| Self::new(ledger, stand)))
     }
 
     /// Where a resumed run was: state, plan, benefits, and whether it is complete.
@@ -163,23 +163,23 @@ impl Coordinator {
     }
 
     fn competing(&self, py: Python<'_>) -> Result<CompetingGraph, Failure> {
-        self.with(py, |opened| Ok(CompetingGraph::listed(opened.coordinator.competing().clone())))
+        self.with(py, |opened| Ok(CompetingGraph::listed(opened.ledger.competing().clone())))
     }
 
     fn carries(&self, py: Python<'_>, participant: usize) -> Result<Vec<usize>, Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.carries(participant).collect()))
+        self.with(py, |opened| Ok(opened.ledger.carries(participant).collect()))
     }
 
     /// The figures of a resumed run's rounds so far, each with its round.
     fn told(&self, py: Python<'_>) -> Result<Vec<(usize, Figure)>, Failure> {
-        let told = self.with(py, |opened| Ok(opened.coordinator.told()?))?;
+        let told = self.with(py, |opened| Ok(opened.ledger.told()?))?;
         let figure = |one: Told| (one.participant, one.split, one.metric, one.value);
         Ok(told.into_iter().map(|(round, one)| (round, figure(one))).collect())
     }
 
     /// Whose data something carries that was accepted and is kept.
     fn provenance(&self, py: Python<'_>, entry: u64) -> Result<Vec<usize>, Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.provenance(entry)?))
+        self.with(py, |opened| Ok(opened.ledger.provenance(entry)?))
     }
 
     /// The round in which a participant was first handed what carries another one's data.
@@ -189,7 +189,7 @@ impl Coordinator {
         participant: usize,
         other: usize,
     ) -> Result<Option<usize>, Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.carries_since(participant, other)?))
+        self.with(py, |opened| Ok(opened.ledger.carries_since(participant, other)?))
     }
 
     /// The last that was kept of a participant and carries no data of these others: its entry,
@@ -201,27 +201,23 @@ impl Coordinator {
         others: Vec<usize>,
     ) -> Result<Option<Clean<'py>>, Failure> {
         let found =
-            self.with(py, |opened| Ok(opened.coordinator.last_without(participant, &others)?))?;
+            self.with(py, |opened| Ok(opened.ledger.last_without(participant, &others)?))?;
         Ok(found.map(|(entry, round, values)| (entry, round, PyArray1::from_vec(py, values))))
     }
 
     fn begin_round(&self, py: Python<'_>, round: usize) -> Result<(), Failure> {
         self.with(py, |opened| {
-            opened.coordinator.begin_round(round);
+            opened.ledger.begin_round(round);
             Ok(())
         })
     }
 
     fn missing(&self, py: Python<'_>, participant: usize) -> Result<(), Failure> {
-        self.with(py, |opened| {
-            Ok(opened.coordinator.incident(participant, IncidentKind::Missing)?)
-        })
+        self.with(py, |opened| Ok(opened.ledger.incident(participant, IncidentKind::Missing)?))
     }
 
     fn unreadable(&self, py: Python<'_>, participant: usize) -> Result<(), Failure> {
-        self.with(py, |opened| {
-            Ok(opened.coordinator.incident(participant, IncidentKind::Unreadable)?)
-        })
+        self.with(py, |opened| Ok(opened.ledger.incident(participant, IncidentKind::Unreadable)?))
     }
 
     /// Takes what participants send; gives the entries of what was accepted.
@@ -245,7 +241,7 @@ impl Coordinator {
                     .transpose()
             })
             .collect::<Result<Vec<_>, Failure>>()?;
-        self.with(py, |opened| Ok(opened.coordinator.collect(content, length, &slices)?))
+        self.with(py, |opened| Ok(opened.ledger.collect(content, length, &slices)?))
     }
 
     /// Asks whether a participant may be handed what was made of these entries; then it is.
@@ -258,22 +254,22 @@ impl Coordinator {
         made_of: Vec<u64>,
     ) -> Result<Vec<usize>, Failure> {
         let (content, values) = (content_of(content)?, slice(&values)?);
-        self.with(py, |opened| Ok(opened.coordinator.deliver(to, content, values, &made_of)?))
+        self.with(py, |opened| Ok(opened.ledger.deliver(to, content, values, &made_of)?))
     }
 
     /// Sets a training aside for an estimate in between.
     fn begin_estimate(&self, py: Python<'_>, before: usize) -> Result<(), Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.begin_estimate(before)?))
+        self.with(py, |opened| Ok(opened.ledger.begin_estimate(before)?))
     }
 
     /// Keeps what has moved in the estimate so far.
     fn keep_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.keep_estimate()?))
+        self.with(py, |opened| Ok(opened.ledger.keep_estimate()?))
     }
 
     /// Breaks the estimate off: what it has shown stays on record.
     fn break_off_estimate(&self, py: Python<'_>) -> Result<(), Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.break_off_estimate()?))
+        self.with(py, |opened| Ok(opened.ledger.break_off_estimate()?))
     }
 
     fn end_estimate(
@@ -283,7 +279,7 @@ impl Coordinator {
         gradients: u64,
     ) -> Result<(), Failure> {
         let benefit = &benefit.graph;
-        self.with(py, |opened| Ok(opened.coordinator.end_estimate(benefit, gradients)?))
+        self.with(py, |opened| Ok(opened.ledger.end_estimate(benefit, gradients)?))
     }
 
     fn follow(
@@ -296,7 +292,7 @@ impl Coordinator {
     ) -> Result<(), Failure> {
         let benefit = &benefit.graph;
         self.with(py, |opened| {
-            Ok(opened.coordinator.follow((plan, certificate, why), benefit, &refusal_text)?)
+            Ok(opened.ledger.follow((plan, certificate, why), benefit, &refusal_text)?)
         })
     }
 
@@ -307,7 +303,7 @@ impl Coordinator {
         since: usize,
     ) -> Result<(), Failure> {
         let competing = competing.graph.clone();
-        self.with(py, |opened| Ok(opened.coordinator.declare(competing, since)?))
+        self.with(py, |opened| Ok(opened.ledger.declare(competing, since)?))
     }
 
     fn found(
@@ -317,18 +313,18 @@ impl Coordinator {
         source: &str,
         samples: usize,
     ) -> Result<(), Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.found(participant, source, samples)?))
+        self.with(py, |opened| Ok(opened.ledger.found(participant, source, samples)?))
     }
 
     fn tell(&self, py: Python<'_>, figures: Vec<Figure>) -> Result<(), Failure> {
         self.with(py, |opened| {
-            opened.coordinator.tell(told(figures));
+            opened.ledger.tell(told(figures));
             Ok(())
         })
     }
 
     fn keep(&self, py: Python<'_>, state: &[u8]) -> Result<(), Failure> {
-        self.with(py, |opened| Ok(opened.coordinator.keep(state.to_vec())?))
+        self.with(py, |opened| Ok(opened.ledger.keep(state.to_vec())?))
     }
 
     fn keep_models(
@@ -340,7 +336,7 @@ impl Coordinator {
             .iter()
             .map(|(entry, values)| Ok((*entry, slice(values)?)))
             .collect::<Result<Vec<_>, Failure>>()?;
-        self.with(py, |opened| Ok(opened.coordinator.keep_models(&models)?))
+        self.with(py, |opened| Ok(opened.ledger.keep_models(&models)?))
     }
 
     /// Ends the run; were there incidents?
@@ -360,7 +356,7 @@ impl Coordinator {
             })
             .collect::<Result<Vec<_>, Failure>>()?;
         self.with(py, |opened| {
-            Ok(opened.coordinator.finish(&models, &tensors, told(figures), gradients)?)
+            Ok(opened.ledger.finish(&models, &tensors, told(figures), gradients)?)
         })
     }
 }
@@ -400,9 +396,11 @@ pub fn audit(
     py: Python<'_>,
     folder: PathBuf,
     competing: Option<PyRef<'_, CompetingGraph>>,
+    rule: Option<&str>,
 ) -> Result<(String, usize, usize, Vec<String>), Failure> {
-    let competing = competing.as_ref().map(|one| (&one.graph, None));
-    let found = py.detach(|| runs::audit(&folder, competing))?;
+    let competing = competing.as_ref().map(|one| &one.graph);
+    let rule = rule.map(rule_of).transpose()?;
+    let found = py.detach(|| runs::audit(&folder, competing, rule))?;
     let findings = found.findings.iter().map(finding_text);
     Ok((found.status.to_string(), found.transfers, found.models, findings.collect()))
 }
