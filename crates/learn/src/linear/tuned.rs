@@ -8,7 +8,7 @@ use super::{Curvature, Penalty, Rows, Summary, fit};
 use crate::{Dependence, shuffle};
 
 /// The strengths of the ridge that are tried, on the summed loss.
-pub const STRENGTHS: [f64; 5] = [5.0, 20.0, 80.0, 300.0, 1000.0];
+pub const STRENGTHS: [f64; 6] = [1.0, 5.0, 20.0, 80.0, 300.0, 1000.0];
 
 /// The weights of others' evidence that are tried. Saturation has weighed it before, so small weights
 /// would only draw the average away from 1 where few rows choose.
