@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
 
 # The strengths of a ridge on the summed loss that ours tries, too.
-STRENGTHS = (1.0, 5.0, 20.0, 80.0, 300.0)
+STRENGTHS = (1.0, 5.0, 20.0, 80.0, 300.0, 1000.0)
 FOLDS = 5
 
 

@@ -216,7 +216,12 @@ impl Relations {
         related.collect()
     }
 
-    /// The sum of what sources say, each as far as its task is the receiver's. Where `fewest` is two or more,
+    /// The sum of what sources say about the receiver's task. The variance of a difference between two tasks is
+    /// half the sender's and half the receiver's own part: each source is saturated by its own part, and their
+    /// sum, which speaks of what they have in common, by the receiver's, the mean over the sources by their
+    /// traces. However many sources there are, the sum says no more than one over the latter.
+    ///
+    /// Where `fewest` is two or more,
     /// coefficients are left out until at least as many sources say something about each coefficient, and
     /// about each pair of coefficients, that is left: what one source alone says would be its summary. Without
     /// coefficients there is no sum.
@@ -257,17 +262,26 @@ impl Relations {
         }
         let mut sum = Summary::nothing(size);
         let (mut used, mut made_of) = (Vec::new(), Vec::new());
+        let (mut own_parts, mut total) = (0.0, 0.0);
         for (at, source) in sources.iter().enumerate() {
             let Some(committed) = &self.committed[source.from] else { continue };
             // Whose coefficients are all left out is not in the sum.
             if kept.iter().any(|speakers| bits::contains(speakers, at)) {
-                sum.add(&committed.summary.saturated(source.saturation).0);
+                let own_part = 0.5 * source.saturation;
+                let saturated = committed.summary.saturated(own_part).0;
+                let trace = saturated.trace();
+                (own_parts, total) = (own_parts + own_part * trace, total + trace);
+                sum.add(&saturated);
                 used.push(*source);
                 made_of.push(committed.receipt.clone());
             }
         }
+        if used.is_empty() {
+            return None;
+        }
         sum.leave_out(&left_out);
-        (!used.is_empty()).then_some(Sum { summary: sum, sources: used, made_of })
+        let (summary, _) = sum.saturated(if total > 0.0 { own_parts / total } else { 0.0 });
+        Some(Sum { summary, sources: used, made_of })
     }
 }
 
@@ -392,6 +406,72 @@ mod tests {
                 assert!((found - total).abs() <= 1e-9 * total);
             }
         }
+    }
+
+    /// The sum is what remains of a joint quadratic form when everything but the receiver's coefficients is
+    /// eliminated: sources and receiver differ from a common part by own parts of one variance.
+    #[test]
+    fn a_sum_is_what_sources_say_through_their_common_part() {
+        for case in 0..u64::from(repeat(50)) {
+            let mut stream = Stream::new(case, "common part", 0);
+            let (size, count) = (1 + stream.below(4) as usize, 1 + stream.below(4) as usize);
+            let (relations, mut sources) = covering(size, &vec![(0..size).collect(); count]);
+            let own_part = 0.01 + stream.unit();
+            sources.iter_mut().for_each(|source| source.saturation = 2.0 * own_part);
+            let found = relations.sum(&sources, 1).expect("sources").summary;
+            let (curvature, linear) = eliminated(&relations, size, count, own_part);
+            let expected = curvature.iter().chain(&linear);
+            for (found, expected) in found.curvature().iter().chain(found.linear()).zip(expected) {
+                assert!((found - expected).abs() < 1e-8 * expected.abs().max(1.0), "case {case}");
+            }
+            if count == 1 {
+                let summary = &relations.committed[0].as_ref().expect("committed").summary;
+                let (whole, _) = summary.saturated(2.0 * own_part);
+                for (found, whole) in found.curvature().iter().zip(whole.curvature()) {
+                    assert!((found - whole).abs() < 1e-9 * whole.abs().max(1.0), "case {case}");
+                }
+            }
+        }
+    }
+
+    /// The quadratic form of the coefficients of all sources, of the common part and of the receiver, in this
+    /// order, with all but the last eliminated one after the other.
+    fn eliminated(
+        relations: &Relations,
+        size: usize,
+        count: usize,
+        own_part: f64,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let all = size * (count + 2);
+        let mut form = vec![vec![0.0; all + 1]; all];
+        for (at, committed) in relations.committed.iter().enumerate() {
+            let summary = &committed.as_ref().expect("committed").summary;
+            for row in 0..size {
+                let values = &summary.curvature()[row * size..][..size];
+                form[at * size + row][at * size..][..size].copy_from_slice(values);
+                form[at * size + row][all] = summary.linear()[row];
+            }
+        }
+        for (at, coefficient) in (0..count + 2).flat_map(|at| (0..size).map(move |one| (at, one))) {
+            let (this, common) = (at * size + coefficient, count * size + coefficient);
+            if this != common {
+                form[this][this] += 1.0 / own_part;
+                form[common][common] += 1.0 / own_part;
+                form[this][common] -= 1.0 / own_part;
+                form[common][this] -= 1.0 / own_part;
+            }
+        }
+        let first = all - size;
+        for pivot in 0..first {
+            let done = form[pivot].clone();
+            for row in &mut form[pivot + 1..] {
+                let factor = row[pivot] / done[pivot];
+                row.iter_mut().zip(&done).for_each(|(value, done)| *value -= factor * done);
+            }
+        }
+        let left = form[first..].iter();
+        let curvature = left.clone().flat_map(|row| row[first..all].to_vec()).collect();
+        (curvature, left.map(|row| row[all]).collect())
     }
 
     /// Three sources with two of three classes each: every class has two sources, every pair of classes one.

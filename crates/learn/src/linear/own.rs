@@ -6,7 +6,7 @@ use super::{
     Curvature, Folds, Penalty, Rows, Summary, Tuned, fit,
     ridges::Span,
     summary::noise,
-    tuned::{EXACT, tuned},
+    tuned::{EXACT, tuned, tuned_with},
 };
 use crate::Dependence;
 
@@ -52,13 +52,13 @@ impl Own {
         if rows.has_values() {
             let inner = span.as_ref().map_or(&rows, |span| &span.coordinates);
             let has_many = inner.len() > 2 * inner.parameters();
-            let strength = if has_many { 0.0 } else { tuned(inner, None, &folds).strength };
+            let strength = if has_many { 0.0 } else { tuned(inner, &folds).strength };
             let variance = noise(inner, strength);
             rows.set_noise(variance);
             span.iter_mut().for_each(|span| span.coordinates.set_noise(variance));
         }
         let inner = span.as_ref().map_or(&rows, |span| &span.coordinates);
-        let mut tuned = tuned(inner, None, &folds);
+        let mut tuned = tuned(inner, &folds);
         let penalty = Penalty { evidence: None, strength: tuned.strength };
         let mut best = fit(inner, penalty, &tuned.parameters, EXACT, &mut Curvature::default());
         if let Some(span) = &span {
@@ -120,7 +120,7 @@ impl Own {
     /// The parameters of its model with what others' data says, and the weight that it gives to that,
     /// from 0 to 1.
     pub fn with_evidence(&self, evidence: &Summary) -> (Vec<f32>, f64) {
-        let tuned = tuned(&self.rows, Some(evidence), &self.folds);
+        let tuned = tuned_with(&self.rows, evidence, &self.tuned, &self.folds);
         (self.in_units(&tuned.parameters), tuned.weight)
     }
 }

@@ -8,10 +8,11 @@ use super::{Curvature, Penalty, Rows, Summary, fit};
 use crate::{Dependence, shuffle};
 
 /// The strengths of the ridge that are tried, on the summed loss.
-pub const STRENGTHS: [f64; 5] = [1.0, 5.0, 20.0, 80.0, 300.0];
+pub const STRENGTHS: [f64; 6] = [1.0, 5.0, 20.0, 80.0, 300.0, 1000.0];
 
-/// The weights of others' evidence that are tried.
-pub const WEIGHTS: [f64; 5] = [0.0, 0.03, 0.1, 0.3, 1.0];
+/// The weights of others' evidence that are tried. Saturation has weighed it before, so small weights
+/// would only draw the average away from 1 where few rows choose.
+pub const WEIGHTS: [f64; 3] = [0.0, 0.3, 1.0];
 
 /// A fit ends when a step would gain less than half of this: in cross-validation losses are compared,
 /// whose own chance is far larger.
@@ -88,26 +89,55 @@ pub struct Tuned {
     pub weight: f64,
     /// The strength of the ridge that predicts best.
     pub strength: f64,
+    /// The summed loss of rows left out, for each penalty.
+    losses: Vec<f64>,
 }
 
-/// Fits a linear model. The strength of the ridge and the weight of others' evidence, if there is any, are
-/// those of a grid; coefficients are averaged over the grid, weighted by `exp(−summed loss of rows left
-/// out)`. A choice of one penalty would follow chance where few rows choose.
-pub fn tuned(rows: &Rows, evidence: Option<&Summary>, folds: &Folds) -> Tuned {
-    let weights: &[f64] = if evidence.is_some() { &WEIGHTS } else { &WEIGHTS[..1] };
-    let grid: Vec<(f64, f64)> = weights
-        .iter()
-        .flat_map(|&weight| STRENGTHS.iter().rev().map(move |&strength| (weight, strength)))
-        .collect();
+/// Fits a linear model. The strength of the ridge is one of a grid; coefficients are averaged over the grid,
+/// weighted by `exp(−summed loss of rows left out)`. A choice of one penalty would follow chance where few
+/// rows choose.
+pub fn tuned(rows: &Rows, folds: &Folds) -> Tuned {
+    let grid = grid(&WEIGHTS[..1]);
+    let losses = losses(rows, None, &grid, folds);
+    averaged(rows, None, &grid, losses)
+}
+
+/// The same with others' evidence, whose weight is one of a grid, too. `alone` is the fit without it: its
+/// losses are those of weight 0.
+pub fn tuned_with(rows: &Rows, evidence: &Summary, alone: &Tuned, folds: &Folds) -> Tuned {
+    let grid = grid(&WEIGHTS);
+    let mut all = alone.losses.clone();
+    all.extend(losses(rows, Some(evidence), &grid[all.len()..], folds));
+    averaged(rows, Some(evidence), &grid, all)
+}
+
+/// The weight of the evidence and the strength of the ridge, for all pairs of them.
+fn grid(weights: &[f64]) -> Vec<(f64, f64)> {
+    let with = |&weight: &f64| STRENGTHS.iter().rev().map(move |&strength| (weight, strength));
+    weights.iter().flat_map(with).collect()
+}
+
+/// The summed loss of rows left out, for each penalty.
+fn losses(rows: &Rows, evidence: Option<&Summary>, grid: &[(f64, f64)], folds: &Folds) -> Vec<f64> {
     let mut losses = vec![0.0; grid.len()];
     let start = vec![0.0; rows.parameters()];
     for (kept, left_out) in folds.parts() {
         let (kept, left_out) = (rows.chosen(&kept), rows.chosen(&left_out));
-        let fitted = along(&kept, evidence, &grid, &start, ROUGH);
+        let fitted = along(&kept, evidence, grid, &start, ROUGH);
         for (loss, parameters) in losses.iter_mut().zip(fitted) {
             *loss += left_out.loss(&parameters);
         }
     }
+    losses
+}
+
+/// The mean of the fits of all rows with each penalty, by their losses.
+fn averaged(
+    rows: &Rows,
+    evidence: Option<&Summary>,
+    grid: &[(f64, f64)],
+    losses: Vec<f64>,
+) -> Tuned {
     let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0);
     let weight = |loss: &f64| (losses[best] - loss).exp();
     let total: f64 = losses.iter().map(weight).sum();
@@ -120,13 +150,14 @@ pub fn tuned(rows: &Rows, evidence: Option<&Summary>, folds: &Folds) -> Tuned {
     let total: f64 = counts.iter().map(|(_, weight)| weight).sum();
     let used: Vec<(f64, f64)> = counts.iter().map(|(at, _)| grid[*at]).collect();
     let weight = counts.iter().map(|(at, weight)| weight / total * grid[*at].0).sum();
+    let start = vec![0.0; rows.parameters()];
     let mut parameters = start.clone();
     for (fitted, (_, weight)) in along(rows, evidence, &used, &start, EXACT).zip(&counts) {
         for (mean, value) in parameters.iter_mut().zip(fitted) {
             *mean += weight / total * value;
         }
     }
-    Tuned { parameters, weight, strength: grid[best].1 }
+    Tuned { parameters, weight, strength: grid[best].1, losses }
 }
 
 /// Fits with each of these penalties, each from the fit before.
