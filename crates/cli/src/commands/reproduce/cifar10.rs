@@ -7,7 +7,8 @@ use std::{
 };
 
 use fedcompetitors_experiments::cifar10::{
-    BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES_TRIED, paper,
+    BATCH, Budget, Chosen, Cifar10Experiment, Cifar10Row, Draw, Kept, NETWORKS, Piece, RATES_TRIED,
+    paper,
 };
 use fedcompetitors_files::{FileError, atomically, make_folder, read_cifar10, write_json};
 use fedcompetitors_record::Spread;
@@ -47,7 +48,7 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
         experiment.methods.retain(|method| arguments.methods.contains(method));
     }
     if let Some(evaluations) = arguments.evaluations {
-        (experiment.evaluations, experiment.tried_evaluations) = (evaluations, evaluations / 4);
+        experiment.evaluations = evaluations;
     }
     let size = &Size {
         name: match arguments.evaluations {
@@ -218,9 +219,10 @@ fn table(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable {
 fn remarks(size: &Size, rows: &[Cifar10Row]) -> Vec<String> {
     let mut remarks = vec![standings(rows)];
     remarks.push(format!(
-        "Every method: at most {} gradients of {BATCH} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table.",
+        "Every method: at most {} gradients of {BATCH} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table, with the whole budget{}.",
         size.evaluations,
-        RATES_TRIED
+        RATES_TRIED,
+        numbers_of_networks(rows)
     ));
     remarks.extend(rows.iter().map(|row| {
         let mean = |of: fn(&Piece) -> usize| {
@@ -228,14 +230,28 @@ fn remarks(size: &Size, rows: &[Cifar10Row]) -> Vec<String> {
         };
         let edges = mean(|piece| piece.usage.len());
         format!(
-            "  {}: {:.0} gradients, {:.0} of them to estimate benefits; rate {}; {edges:.0} of 90 edges.",
+            "  {}: {:.0} gradients, {:.0} of them to estimate benefits; {}; {edges:.0} of 90 edges.",
             row.method.name(),
             mean(|piece| piece.gradients.0),
             mean(|piece| piece.gradients.1),
-            row.rate
+            chosen_text(row.chosen)
         )
     }));
     remarks
+}
+
+/// Among which numbers of networks validation data chose, where there are methods of several.
+fn numbers_of_networks(rows: &[Cifar10Row]) -> String {
+    if rows.iter().all(|row| row.chosen.networks.is_none()) {
+        return String::new();
+    }
+    let [most, middle, least] = NETWORKS.map(|networks| networks + 1);
+    format!(",\nthen the number of networks among {most}, {middle} and {least}")
+}
+
+fn chosen_text(Chosen { rate, networks }: Chosen) -> String {
+    let networks = networks.map(|networks| format!(", {} networks", networks + 1));
+    format!("rate {rate}{}", networks.unwrap_or_default())
 }
 
 /// Who is best, who cannot be told from the best, and whether the best plan is worth it.
@@ -287,7 +303,7 @@ fn results_json(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
                 "paper": figures,
                 "gradients": gradients(|piece| piece.gradients.0),
                 "gradients_for_estimation": gradients(|piece| piece.gradients.1),
-                "rule": format!("Adam, rate {}", row.rate),
+                "rule": format!("Adam, {}", chosen_text(row.chosen)),
                 "plans": plans,
             })
         })
