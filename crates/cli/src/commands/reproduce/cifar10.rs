@@ -6,9 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_experiments::cifar10::{
-    BATCH, Budget, Chosen, Cifar10Experiment, Cifar10Row, Draw, Kept, NETWORKS, Piece, RATES_TRIED,
-    paper,
+use fedcompetitors_experiments::{
+    Method,
+    cifar10::{
+        BATCH, Budget, Chosen, Cifar10Experiment, Cifar10Row, Draw, Kept, NETWORKS, Piece,
+        RATES_TRIED, paper,
+    },
 };
 use fedcompetitors_files::{FileError, atomically, make_folder, read_cifar10, write_json};
 use fedcompetitors_record::Spread;
@@ -87,6 +90,13 @@ struct Size {
     evaluations: usize,
     /// Images of each class that a participant has; all where absent.
     images: Option<usize>,
+}
+
+impl Size {
+    /// The paper's figure for a method: it has all images.
+    fn paper(&self, method: Method) -> Option<(f64, f64)> {
+        if self.images.is_some() { None } else { paper(method) }
+    }
 }
 
 /// Trainings that are done, each in a file of its own.
@@ -202,7 +212,7 @@ fn table(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ExperimentTable {
         ExperimentRow {
             method: row.method.name().to_owned(),
             cells: vec![(spread.mean, spread.deviation)],
-            paper: paper(row.method).map(|(mean, d)| (mean, Some(d))).into_iter().collect(),
+            paper: size.paper(row.method).map(|(mean, d)| (mean, Some(d))).into_iter().collect(),
             mean: (spread.mean, spread.error),
         }
     });
@@ -286,7 +296,8 @@ fn results_json(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
     let methods: Vec<Value> = rows
         .iter()
         .map(|row| {
-            let figures = paper(row.method)
+            let figures = size
+                .paper(row.method)
                 .map(|(mean, deviation)| json!({ "mean": mean, "deviation": deviation }));
             let cells: Vec<_> = row.pieces.iter().map(|piece| &piece.test).collect();
             let gradients = |of: fn(&Piece) -> usize| row.pieces.iter().map(of).max().unwrap_or(0);
