@@ -137,6 +137,7 @@ pub const KINDS: [Kind; 4] = [
             "cifar10-150-images",
             "cifar10-375-images",
             "cifar10-700-images",
+            "cifar10-all-images",
             "cifar10-short",
             "cifar10",
         ],

@@ -1,6 +1,7 @@
 //! `RESULTS.md`, made from what is stored: for each of the paper's experiments its table, what
 //! agrees with the paper, what does not and why, and where the figures come from.
 
+mod curve;
 mod federations;
 mod findings;
 mod kinds;

@@ -68,8 +68,9 @@ pub fn overview(text: &mut String, federations: &[Federation], experiments: &[St
         let label = [federation.title().to_owned(), federation.metric()];
         line(text, &label, |column| of_federation(federation, column));
     }
-    // Experiments without figures of the paper are among the federations above.
-    for stored in experiments.iter().filter(|stored| stored.is_comparable()) {
+    // Others without figures of the paper are among the federations above.
+    let is_shown = |stored: &&Stored| stored.is_comparable() || stored.images.is_some();
+    for stored in experiments.iter().filter(is_shown) {
         let label = [experiment_title(stored), stored.kind.metric_with_direction()];
         line(text, &label, |column| of_experiment(stored, column));
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use fedcompetitors_record::Spread;
 
 use super::{
+    curve::curve,
     federations::Federation,
     findings::{findings, listed},
     kinds::KINDS,
@@ -46,6 +47,9 @@ impl Page {
         );
         for kind in &KINDS {
             let _ = write!(text, "\n## {}\n\n{}\n", kind.title, kind.about);
+            if kind.experiment == "cifar10" {
+                curve(&mut text, &self.experiments);
+            }
             let mut found =
                 self.experiments.iter().filter(|one| one.kind.title == kind.title).peekable();
             if found.peek().is_none() {

@@ -261,6 +261,35 @@ fn accuracies_of_images() {
     }
 }
 
+/// By the number of images, all of them last; results without one of the methods are not in it.
+#[test]
+fn gains_by_the_number_of_images() {
+    let of = |budget: &str, images: Value, trunks: [[f64; 2]; 2]| {
+        let methods = [
+            method("Local", &[[0.80, 0.80], [0.82, 0.82]], &Value::Null),
+            method("Local, ensemble", &[[0.83, 0.83], [0.83, 0.83]], &Value::Null),
+            method("FedCompetitors, trunks", &trunks, &Value::Null),
+        ];
+        let mut document = document("cifar10", &methods);
+        document["budget"] = json!(budget);
+        document["images_of_a_class"] = images;
+        document.to_string()
+    };
+    let all = of("2000-gradient", Value::Null, [[0.82, 0.82], [0.83, 0.83]]);
+    let runs = runs("cifar10-all-images", &all);
+    let some = of("2000-gradient", json!(60), [[0.84, 0.84], [0.86, 0.86]]);
+    let without = document("cifar10", &[method("Local", &[[0.8, 0.8]], &Value::Null)]);
+    for (name, results) in [("cifar10-60-images", some), ("cifar10-short", without.to_string())] {
+        let folder = runs.path().join("2026-01-01-a").join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("results.json"), results).expect("written");
+    }
+    let page = page(runs.path()).expect("good results");
+    let table = "| 60 | 2000 | 81.00 | 83.00 | 85.00 | +4.00 ± 0.00 | +2.00 ± 1.00 |\n\
+                 | all (2500) | 2000 | 81.00 | 83.00 | 82.50 | +1.50 ± 0.50 | -0.50 ± 0.50 |\n\n### ";
+    assert!(page.contains(table), "{page}");
+}
+
 #[test]
 fn one_seed_says_so() {
     let found = found("eicu", &[method("Local", &[[0.7, 0.8]], &Value::Null)]);

@@ -7,8 +7,8 @@
 //!   competes (each pair with probability 0.2).
 //! - **Budget.** The same number of gradients of the same batches for every method, estimates
 //!   included.
-//! - **Choices.** Each method's rate is chosen by the validation data of another draw, with a part
-//!   of the budget.
+//! - **Choices.** Each method's rate is chosen by the validation data of another draw, with the
+//!   whole budget, then how many networks it trains, if it trains several.
 //! - **Pieces.** One training at a time, its participants in parallel. Every piece that is done is
 //!   handed to `keep`, and what `recall` knows is not done again.
 
@@ -60,6 +60,10 @@ const BEFORE_FIRST_SEED: u64 = 940;
 /// The rates among which validation data chooses.
 const RATES: [f32; 3] = [0.001, 0.003, 0.0003];
 
+/// The numbers of networks after the first among which validation data chooses, for methods that train
+/// several. The first is that with which rates are tried.
+pub const NETWORKS: [usize; 3] = [4, 2, 1];
+
 /// That of the joint hypernetwork which estimates.
 const ESTIMATE_RATE: f64 = 0.0003;
 
@@ -94,14 +98,6 @@ impl Budget {
         match self {
             Self::Short => 300,
             Self::Full => 3000,
-        }
-    }
-
-    /// Gradients for each participant with which a rate is tried.
-    pub fn tried_evaluations(self) -> usize {
-        match self {
-            Self::Short => 150,
-            Self::Full => 750,
         }
     }
 
@@ -140,8 +136,6 @@ pub struct Cifar10Experiment {
     pub graphs: u64,
     /// Gradients for each participant and method.
     pub evaluations: usize,
-    /// Those with which a rate is tried.
-    pub tried_evaluations: usize,
 }
 
 /// One training that is done.
@@ -194,10 +188,19 @@ pub struct Draw {
 pub struct Cifar10Row {
     /// The method.
     pub method: Method,
-    /// The rate that it had.
-    pub rate: f32,
+    /// What validation data chose for it.
+    pub chosen: Chosen,
     /// Its piece for each draw.
     pub pieces: Vec<Piece>,
+}
+
+/// What validation data chooses for a method.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chosen {
+    /// The learning rate.
+    pub rate: f32,
+    /// How many networks it trains after the first, if it trains several.
+    pub networks: Option<usize>,
 }
 
 /// How far it is: what is done, of how much, in units of about the same time.
@@ -216,9 +219,8 @@ impl Cifar10Experiment {
     /// What a budget pays for.
     pub fn new(images: (Images, Images), graphs: u64, budget: Budget) -> Self {
         let evaluations = budget.evaluations();
-        let tried_evaluations = budget.tried_evaluations();
         let methods = METHODS.to_vec();
-        Self { images, images_each: None, methods, graphs, evaluations, tried_evaluations }
+        Self { images, images_each: None, methods, graphs, evaluations }
     }
 
     /// The draws of the table.
@@ -265,34 +267,31 @@ impl Cifar10Experiment {
         kept: &Kept<'_>,
         told: Told<'_>,
     ) -> Result<Vec<Cifar10Row>, ExperimentError> {
-        let weight_of = |methods: &mut dyn Iterator<Item = &Method>| -> usize {
-            methods.map(|&method| weight(method)).sum()
+        let runs = |&method: &Method| {
+            let has_own = !self.methods.iter().any(|&other| is_same_trainer(other, method));
+            let networks = if trains_several(method) { NETWORKS.len() - 1 } else { 0 };
+            draws.len() + if has_own { RATES_TRIED + networks } else { 0 }
         };
-        let all = weight_of(&mut self.methods.iter());
-        let chooses =
-            |method: &&Method| !self.methods.iter().any(|&other| is_same_trainer(other, **method));
-        let to_choose = weight_of(&mut self.methods.iter().filter(chooses));
-        let total =
-            to_choose * RATES_TRIED * self.tried_evaluations + all * self.evaluations * draws.len();
+        let all = self.methods.iter().map(|method| weight(*method) * runs(method));
+        let total = all.sum::<usize>() * self.evaluations;
         let mut work = Work { experiment: self, kept, told, done: 0, total };
 
         let choosing = self.draw(CHOICE_SEEDS[0])?;
         let mut instance = None;
         let mut rows: Vec<Cifar10Row> = Vec::new();
         for &method in &self.methods {
-            let chosen = rows.iter().find(|row| is_same_trainer(row.method, method));
-            let rate = match chosen {
-                Some(row) => row.rate,
+            let same = rows.iter().find(|row| is_same_trainer(row.method, method));
+            let chosen = match same {
+                Some(row) => row.chosen,
                 None => work.choose(&choosing, &mut instance, method)?,
             };
-            rows.push(Cifar10Row { method, rate, pieces: Vec::new() });
+            rows.push(Cifar10Row { method, chosen, pieces: Vec::new() });
         }
         for draw in draws {
             let mut instance = None;
             for row in &mut rows {
                 let name = format!("{}-{}", draw.seed, row.method.short_name());
-                let (rate, evaluations) = (row.rate, self.evaluations);
-                let trial = Trial { name, method: row.method, rate, evaluations };
+                let trial = Trial { name, method: row.method, chosen: row.chosen };
                 row.pieces.push(work.piece(draw, &mut instance, &trial)?);
             }
         }
@@ -310,12 +309,11 @@ impl Cifar10Experiment {
     }
 }
 
-/// A method with a rate.
+/// A method with what is chosen for it.
 struct Trial {
     name: String,
     method: Method,
-    rate: f32,
-    evaluations: usize,
+    chosen: Chosen,
 }
 
 /// Work on its way.
@@ -328,23 +326,34 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The rate with which validation data is best.
+    /// The rate with which validation data is best, and with that rate the number of networks.
     fn choose<'a>(
         &mut self,
         draw: &'a Draw,
         instance: &mut Option<Instance<'a>>,
         method: Method,
-    ) -> Result<f32, ExperimentError> {
-        let (mut best, mut chosen) = (f64::NEG_INFINITY, RATES[0]);
-        for rate in RATES {
-            let name = format!("choice-{}-{rate}", method.short_name());
-            let evaluations = self.experiment.tried_evaluations;
-            let piece = self.piece(draw, instance, &Trial { name, method, rate, evaluations })?;
-            if piece.validation > best {
-                (best, chosen) = (piece.validation, rate);
+    ) -> Result<Chosen, ExperimentError> {
+        let several = trains_several(method);
+        let networks = several.then_some(NETWORKS[0]);
+        let (mut most, mut best) = (f64::NEG_INFINITY, Chosen { rate: RATES[0], networks });
+        let mut judge = |chosen: Chosen, name: String| {
+            let piece = self.piece(draw, instance, &Trial { name, method, chosen })?;
+            if piece.validation > most {
+                (most, best) = (piece.validation, chosen);
             }
+            Ok::<_, ExperimentError>(best)
+        };
+        let name = method.short_name();
+        let mut rate = RATES[0];
+        for tried in RATES {
+            let chosen = Chosen { rate: tried, networks };
+            rate = judge(chosen, format!("choice-{name}-{tried}"))?.rate;
         }
-        Ok(chosen)
+        for &networks in NETWORKS[1..].iter().filter(|_| several) {
+            let chosen = Chosen { rate, networks: Some(networks) };
+            judge(chosen, format!("choice-{name}-{rate}-{networks}"))?;
+        }
+        Ok(best)
     }
 
     /// A piece, as it was kept or as it is done now.
@@ -355,7 +364,7 @@ impl Work<'_> {
         trial: &Trial,
     ) -> Result<Piece, ExperimentError> {
         (self.told)(self.done, self.total, &trial.name);
-        self.done += weight(trial.method) * trial.evaluations;
+        self.done += weight(trial.method) * self.experiment.evaluations;
         if let Some(piece) = (self.kept.recall)(&trial.name) {
             return Ok(piece);
         }
@@ -363,7 +372,7 @@ impl Work<'_> {
             Some(instance) => instance,
             none => none.insert(self.experiment.instance(draw)?),
         };
-        let piece = match instance.train(trial) {
+        let piece = match instance.train(trial, self.experiment.evaluations) {
             // What makes training diverge is no choice.
             Err(FederateError::Participant { error: LearnError::Diverged, .. })
                 if draw.seed == CHOICE_SEEDS[0] =>
@@ -379,8 +388,8 @@ impl Work<'_> {
 }
 
 impl Instance<'_> {
-    fn train(&mut self, trial: &Trial) -> Result<Piece, FederateError> {
-        let Trial { method, rate, evaluations, .. } = *trial;
+    fn train(&mut self, trial: &Trial, evaluations: usize) -> Result<Piece, FederateError> {
+        let Trial { method, chosen: Chosen { rate, networks }, .. } = *trial;
         let competing = &self.draw.competing;
         let (benefit, spent) = self.benefit(method, evaluations)?;
         let Plan { usage, .. } = method.plan(competing, &benefit);
@@ -392,7 +401,7 @@ impl Instance<'_> {
         let rule = OptimizerSettings::Adam { rate, decay: 0.0 };
         let (evaluations, local_steps) = (evaluations - spent, LOCAL_STEPS);
         let effort = Effort { evaluations, local_steps, rule, batch: Some(BATCH) };
-        let models = trainer(method).train(&federation, &usage, &benefit, effort)?;
+        let models = trainer(method, networks).train(&federation, &usage, &benefit, effort)?;
         let accuracy = |part: Part| {
             let measured = learners.iter().zip(&models);
             // There are images of every class in every part.
@@ -452,11 +461,14 @@ fn estimator(source: Source, evaluations: usize) -> Box<dyn Estimator> {
     }
 }
 
-fn trainer(method: Method) -> Box<dyn Trainer> {
+fn trainer(method: Method, networks: Option<usize>) -> Box<dyn Trainer> {
     match method {
         // No method has a decay here: images are varied, which leaves little to it.
         Method::Local => Box::new(Local { decays: Vec::new() }),
-        Method::LocalEnsemble | Method::Trunks => Box::new(Trunks::default()),
+        Method::LocalEnsemble | Method::Trunks => {
+            let usual = Trunks::default();
+            Box::new(Trunks { networks: networks.unwrap_or(usual.networks), ..usual })
+        }
         Method::FedAvg => Box::new(Averaging {}),
         Method::FedProx => Box::new(Proximal { pull: 0.01 }),
         Method::Scaffold => Box::new(Scaffold {}),
@@ -492,6 +504,11 @@ fn weight(method: Method) -> usize {
         Method::Mixing => 14,
         _ => 10,
     }
+}
+
+/// Does it train several networks?
+fn trains_several(method: Method) -> bool {
+    matches!(method, Method::LocalEnsemble | Method::Trunks)
 }
 
 /// Do two methods differ in their plans alone? Then they share a rate.

@@ -15,6 +15,8 @@ pub struct ImageFigures {
     pub batch: usize,
     /// How many rates were tried.
     pub rates: usize,
+    /// The numbers of networks that were tried for methods that train several.
+    pub networks: Vec<usize>,
     /// Images of each class that a participant has; all where absent.
     pub images: Option<usize>,
     /// How many graphs were drawn.
@@ -40,6 +42,8 @@ pub struct ImageMethod {
     pub edges: f64,
     /// The rate that validation data chose.
     pub rate: f32,
+    /// The number of networks that validation data chose, if it trains several.
+    pub networks: Option<usize>,
 }
 
 /// Who has which images in a draw, and who competes.
@@ -75,6 +79,12 @@ const COMPARING: Comparing = Comparing {
 };
 
 impl ImageMethod {
+    /// What validation data chose for it.
+    pub fn chosen(&self) -> String {
+        let networks = self.networks.map(|networks| format!(", {networks} networks"));
+        format!("rate {}{}", self.rate, networks.unwrap_or_default())
+    }
+
     /// The mean over the participants, graph by graph, in percent.
     fn means(&self) -> Vec<f64> {
         let mean = |cells: &Vec<f64>| 100.0 * cells.iter().sum::<f64>() / cells.len() as f64;
@@ -116,16 +126,27 @@ impl ImageFigures {
             self.methods.iter().map(|one| (one.name.as_str(), one.means())).collect();
         let mut remarks = vec![COMPARING.standings(&named)];
         remarks.push(format!(
-            "Every method: at most {} gradients of {} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table.",
-            self.gradients, self.batch, self.rates
+            "Every method: at most {} gradients of {} images for each participant on average, estimation included;\nrates chosen among {} by validation data of a draw that is not in the table, with the whole budget{}.",
+            self.gradients, self.batch, self.rates, self.numbers_of_networks()
         ));
         remarks.extend(self.methods.iter().map(|method| {
-            let ImageMethod { name, gradients, estimation, rate, edges, .. } = method;
+            let ImageMethod { name, gradients, estimation, edges, .. } = method;
+            let chosen = method.chosen();
             format!(
-                "  {name}: {gradients:.0} gradients, {estimation:.0} of them to estimate benefits; rate {rate}; {edges:.0} of 90 edges."
+                "  {name}: {gradients:.0} gradients, {estimation:.0} of them to estimate benefits; {chosen}; {edges:.0} of 90 edges."
             )
         }));
         remarks
+    }
+
+    /// Among which numbers of networks validation data chose, where there are methods of several.
+    fn numbers_of_networks(&self) -> String {
+        let [others @ .., last] = &self.networks[..] else { return String::new() };
+        if self.methods.iter().all(|method| method.networks.is_none()) {
+            return String::new();
+        }
+        let others: Vec<String> = others.iter().map(usize::to_string).collect();
+        format!(",\nthen the number of networks among {} and {last}", others.join(", "))
     }
 }
 

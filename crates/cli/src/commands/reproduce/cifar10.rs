@@ -6,8 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_experiments::cifar10::{
-    BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, Piece, RATES_TRIED, paper,
+use fedcompetitors_experiments::{
+    Method,
+    cifar10::{
+        BATCH, Budget, Cifar10Experiment, Cifar10Row, Draw, Kept, NETWORKS, Piece, RATES_TRIED,
+        paper,
+    },
 };
 use fedcompetitors_files::{FileError, atomically, make_folder, read_cifar10, write_json};
 use fedcompetitors_report::{Holding, ImageDraw, ImageFigures, ImageMethod, image_draw_text};
@@ -46,7 +50,7 @@ pub fn reproduce(arguments: &ReproduceArguments, data: &Path) -> Result<Outcome,
         experiment.methods.retain(|method| arguments.methods.contains(method));
     }
     if let Some(evaluations) = arguments.evaluations {
-        (experiment.evaluations, experiment.tried_evaluations) = (evaluations, evaluations / 4);
+        experiment.evaluations = evaluations;
     }
     let size = &Size {
         name: match arguments.evaluations {
@@ -85,6 +89,13 @@ struct Size {
     evaluations: usize,
     /// Images of each class that a participant has; all where absent.
     images: Option<usize>,
+}
+
+impl Size {
+    /// The paper's figure for a method: it has all images.
+    fn paper(&self, method: Method) -> Option<(f64, f64)> {
+        if self.images.is_some() { None } else { paper(method) }
+    }
 }
 
 /// Trainings that are done, each in a file of its own.
@@ -180,11 +191,12 @@ fn figures(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ImageFigures {
         ImageMethod {
             name: row.method.name().to_owned(),
             cells: row.pieces.iter().map(|piece| piece.test.clone()).collect(),
-            paper: paper(row.method),
+            paper: size.paper(row.method),
             gradients: mean(|piece| piece.gradients.0),
             estimation: mean(|piece| piece.gradients.1),
             edges: mean(|piece| piece.usage.len()),
-            rate: row.rate,
+            rate: row.chosen.rate,
+            networks: row.chosen.networks.map(|networks| networks + 1),
         }
     });
     ImageFigures {
@@ -192,6 +204,7 @@ fn figures(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ImageFigures {
         gradients: size.evaluations,
         batch: BATCH,
         rates: RATES_TRIED,
+        networks: NETWORKS.map(|networks| networks + 1).to_vec(),
         images: size.images,
         graphs: draws.len(),
         methods: methods.collect(),
@@ -201,10 +214,13 @@ fn figures(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> ImageFigures {
 fn results_json(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
     let names: Vec<&str> =
         draws.first().map_or(Vec::new(), |draw| draw.competing.participants().names().collect());
+    let shown = figures(size, draws, rows);
     let methods: Vec<Value> = rows
         .iter()
-        .map(|row| {
-            let figures = paper(row.method)
+        .zip(&shown.methods)
+        .map(|(row, shown)| {
+            let figures = size
+                .paper(row.method)
                 .map(|(mean, deviation)| json!({ "mean": mean, "deviation": deviation }));
             let cells: Vec<_> = row.pieces.iter().map(|piece| &piece.test).collect();
             let gradients = |of: fn(&Piece) -> usize| row.pieces.iter().map(of).max().unwrap_or(0);
@@ -221,7 +237,7 @@ fn results_json(size: &Size, draws: &[Draw], rows: &[Cifar10Row]) -> Value {
                 "paper": figures,
                 "gradients": gradients(|piece| piece.gradients.0),
                 "gradients_for_estimation": gradients(|piece| piece.gradients.1),
-                "rule": format!("Adam, rate {}", row.rate),
+                "rule": format!("Adam, {}", shown.chosen()),
                 "plans": plans,
             })
         })
