@@ -2,7 +2,7 @@
 
 use fedcompetitors_graphs::random::Stream;
 
-use crate::LearnError;
+use crate::{LearnError, Scale};
 
 /// What is to be predicted.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +49,26 @@ impl Targets {
             }
         }
         Ok(())
+    }
+
+    /// Mean and deviation of values, the deviation as 1 where all are equal; `None` for classes.
+    pub(crate) fn scale(&self) -> Option<Scale> {
+        let Self::Values(values) = self else { return None };
+        let scale = Scale::of(values.iter().copied());
+        Some(if scale.is_usable() { scale } else { Scale { deviation: 1.0, ..scale } })
+    }
+
+    /// Standardised values back in their own unit.
+    pub(crate) fn in_unit(&self, scale: Scale) -> Self {
+        self.mapped(|value| scale.in_unit(value))
+    }
+
+    /// Each value changed; classes stay as they are.
+    fn mapped(&self, change: impl Fn(f32) -> f32) -> Self {
+        match self {
+            Self::Values(values) => Self::Values(values.iter().copied().map(change).collect()),
+            Self::Classes { .. } => self.clone(),
+        }
     }
 
     /// Those of these rows, in this order.
@@ -145,6 +165,13 @@ impl Samples {
             .copied()
             .collect();
         Ok(Self { features, columns: self.columns, targets: self.targets.chosen(rows) })
+    }
+
+    /// The same with values to predict less the mean of a scale and divided by its deviation.
+    pub(crate) fn with_standardised_targets(&self, scale: Scale) -> Self {
+        let standardised = |value| ((f64::from(value) - scale.mean) / scale.deviation) as f32;
+        let (features, columns) = (self.features.clone(), self.columns);
+        Self { features, columns, targets: self.targets.mapped(standardised) }
     }
 
     /// None of them: a test part of which nothing is asked.

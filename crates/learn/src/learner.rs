@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use fedcompetitors_graphs::random::Stream;
 
 use crate::{
-    Dependence, Ensemble, LearnError, Loss, Metric, Model, Part, Samples, Split, Work,
+    Dependence, Ensemble, LearnError, Loss, Metric, Model, Part, Samples, Scale, Split, Work,
     linear::{Own, Rows},
 };
 
@@ -75,6 +75,8 @@ pub struct NativeLearner {
     loss: Loss,
     metric: &'static dyn Metric,
     parts: Arc<[Samples; 3]>,
+    /// By what the targets of the parts were standardised, if they were.
+    target: Option<Scale>,
     augment: Option<Arc<dyn Augment>>,
     /// Memory for those who ask at the same time.
     work: Mutex<Vec<Work>>,
@@ -118,6 +120,21 @@ impl NativeLearner {
         Self { dependence, own: OnceLock::new(), ..self }
     }
 
+    /// The same with values to predict standardised by their mean and deviation in the training rows, so that
+    /// no trainer depends on their unit. Losses and parameters are then in deviations; predictions and the metric
+    /// stay in the unit of the target. Classes stay as they are.
+    #[must_use]
+    pub fn with_standardised_targets(self) -> Self {
+        let Some(scale) = self.part(Part::Training).targets().scale() else { return self };
+        let parts = Part::ALL.map(|part| self.part(part).with_standardised_targets(scale));
+        Self { parts: Arc::new(parts), target: Some(scale), own: OnceLock::new(), ..self }
+    }
+
+    /// The scale by which its targets were standardised, if they were.
+    pub fn target_scale(&self) -> Option<Scale> {
+        self.target
+    }
+
     /// How its rows for training and validation depend on each other, in this order.
     pub fn dependence(&self) -> &Dependence {
         &self.dependence
@@ -136,7 +153,7 @@ impl NativeLearner {
         check(&*model, loss, &parts)?;
         let parts = Arc::new(parts);
         let (work, own, dependence) = (Mutex::default(), OnceLock::new(), Dependence::None);
-        Ok(Self { model, loss, metric, parts, augment: None, work, dependence, own })
+        Ok(Self { model, loss, metric, parts, target: None, augment: None, work, dependence, own })
     }
 
     /// The same on batches of training samples that are varied.
@@ -149,12 +166,12 @@ impl NativeLearner {
     /// # Errors
     /// If the model and the samples don't go together.
     pub fn with_model(&self, model: Arc<dyn Model>) -> Result<Self, LearnError> {
-        let Self { loss, metric, parts, augment, dependence, .. } = self;
+        let Self { loss, metric, parts, target, augment, dependence, .. } = self;
         check(&*model, *loss, parts)?;
         let (parts, augment) = (Arc::clone(parts), augment.clone());
         let (loss, metric, work, own) = (*loss, *metric, Mutex::default(), OnceLock::new());
-        let dependence = dependence.clone();
-        Ok(Self { model, loss, metric, parts, augment, work, dependence, own })
+        let (target, dependence) = (*target, dependence.clone());
+        Ok(Self { model, loss, metric, parts, target, augment, work, dependence, own })
     }
 
     /// Its model.
@@ -192,9 +209,13 @@ impl NativeLearner {
         result
     }
 
-    /// The outputs of the model with these parameters for a part.
+    /// The outputs of the model with these parameters for a part, of values in the unit of the target.
     pub fn predictions(&self, part: Part, parameters: &[f32]) -> Vec<f32> {
-        self.outputs(self.part(part), parameters)
+        let mut outputs = self.outputs(self.part(part), parameters);
+        if let Some(scale) = self.target {
+            outputs.iter_mut().for_each(|output| *output = scale.in_unit(*output));
+        }
+        outputs
     }
 
     fn gradient_of(&self, samples: &Samples, parameters: &[f32], gradient: &mut [f32]) -> f64 {
@@ -289,8 +310,12 @@ impl Learner for NativeLearner {
     }
 
     fn metric(&self, part: Part, parameters: &[f32]) -> Option<f64> {
-        let samples = self.part(part);
-        self.metric.measure(&self.outputs(samples, parameters), samples.targets())
+        let targets = self.part(part).targets();
+        let outputs = self.predictions(part, parameters);
+        match self.target {
+            Some(scale) => self.metric.measure(&outputs, &targets.in_unit(scale)),
+            None => self.metric.measure(&outputs, targets),
+        }
     }
 
     fn linear(&self) -> Option<&Own> {

@@ -66,7 +66,7 @@ impl Split {
         test: f64,
         stream: &mut Stream,
     ) -> Result<Self, LearnError> {
-        deal(targets, validation, Some(test), stream)
+        deal(targets, validation, Tested::Share(test), stream)
     }
 
     /// Splits for cross-validation: every sample is in the test of one of them; with
@@ -92,16 +92,19 @@ impl Split {
         // Dealt out one by one, class after class, no test has two more of a class than
         // another, nor two more of all.
         order.sort_by_key(|&row| class(targets, row));
-        let mut of = vec![0; samples];
-        order.iter().enumerate().for_each(|(at, &row)| of[row as usize] = (at % folds) as u32);
+        let mut of = vec![None; samples];
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(at, &row)| of[row as usize] = Some((at % folds) as u32));
         Self::assigned(targets, &of, folds, validation, &order)
     }
 
-    /// Splits for cross-validation, given the fold in which each row is tested. Rows for validation are
-    /// those that come first in an order.
+    /// Splits for cross-validation, given the fold in which each row is tested, if it is. Rows for validation
+    /// are those that come first in an order.
     fn assigned(
         targets: &Targets,
-        fold_of: &[u32],
+        fold_of: &[Option<u32>],
         folds: usize,
         validation: f64,
         order: &[u32],
@@ -111,7 +114,7 @@ impl Split {
         let split = |fold: usize| {
             let mut split = Self { training: Vec::new(), validation: Vec::new(), test: Vec::new() };
             for same in by_class.chunk_by(|&a, &b| class(targets, a) == class(targets, b)) {
-                let is_tested = |row: &u32| fold_of[*row as usize] as usize == fold;
+                let is_tested = |row: &u32| fold_of[*row as usize] == Some(fold as u32);
                 let (tested, others): (Vec<u32>, Vec<u32>) =
                     same.iter().partition(|row| is_tested(row));
                 let share = others.len() as f64 * validation;
@@ -167,7 +170,8 @@ impl Split {
     }
 
     /// The splits of an evaluation, given the fold in which each row is tested, counted from 0; none for
-    /// rows that are never tested.
+    /// rows that are never tested. With the folds of [`Split::evaluation`] and the same stream they are the same
+    /// splits. Rows of one time are divided as those of a group.
     ///
     /// # Errors
     /// If a fold leaves too few rows.
@@ -178,21 +182,36 @@ impl Split {
         division: Division,
         stream: &mut Stream,
     ) -> Result<Vec<Self>, LearnError> {
-        let rows = |wanted: &dyn Fn(Option<u32>) -> bool| -> Vec<u32> {
-            (0..).zip(fold_of).filter(|(_, fold)| wanted(**fold)).map(|(row, _)| row).collect()
+        let (of_units, rows) = match dependence {
+            Dependence::None => {
+                (targets.clone(), (0..targets.len() as u32).map(|row| vec![row]).collect())
+            }
+            Dependence::Groups(units) | Dependence::Time(units) => grouped(targets, units),
         };
-        let split = |fold: u32| {
-            let others = rows(&|of| of != Some(fold));
-            let (targets, dependence) = (targets.chosen(&others), dependence.chosen(&others));
-            let inner = Self::without_test(&targets, &dependence, division.validation, stream)?;
-            let of = |rows: &[u32]| rows.iter().map(|&row| others[row as usize]).collect();
-            Ok(Self {
-                training: of(&inner.training),
-                validation: of(&inner.validation),
-                test: rows(&|of| of == Some(fold)),
-            })
+        // A group in several folds is tested in none as a whole; its rows are sorted out below.
+        let fold_of_unit = |rows: &Vec<u32>| {
+            let fold = fold_of[rows[0] as usize]?;
+            rows.iter().all(|&row| fold_of[row as usize] == Some(fold)).then_some(fold)
         };
-        (0..division.folds as u32).map(split).collect()
+        let fold_of_units: Vec<Option<u32>> = rows.iter().map(fold_of_unit).collect();
+        let splits = if division.folds == 1 {
+            let is_tested = |unit: u32| fold_of_units[unit as usize] == Some(0);
+            vec![deal(&of_units, division.validation, Tested::These(&is_tested), stream)?]
+        } else {
+            let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+            shuffle(&mut order, stream);
+            Self::assigned(&of_units, &fold_of_units, division.folds, division.validation, &order)?
+        };
+        let is_in = |row: u32, fold: u32| fold_of[row as usize] == Some(fold);
+        let of_rows = |(fold, split): (u32, Self)| {
+            let mut split = split.expanded(&rows);
+            split.training.retain(|&row| !is_in(row, fold));
+            split.validation.retain(|&row| !is_in(row, fold));
+            split.test = (0..targets.len() as u32).filter(|&row| is_in(row, fold)).collect();
+            let is_usable = !split.training.is_empty() && !split.validation.is_empty();
+            is_usable.then_some(split).ok_or(LearnError::TooFew { samples: targets.len() })
+        };
+        (0..).zip(splits).map(of_rows).collect()
     }
 
     /// A split without a test: all rows are for training and validation.
@@ -206,10 +225,10 @@ impl Split {
         stream: &mut Stream,
     ) -> Result<Self, LearnError> {
         match dependence {
-            Dependence::None => deal(targets, validation, None, stream),
+            Dependence::None => deal(targets, validation, Tested::These(&|_| false), stream),
             Dependence::Groups(groups) => {
                 let (of_groups, rows) = grouped(targets, groups);
-                let split = deal(&of_groups, validation, None, stream);
+                let split = deal(&of_groups, validation, Tested::These(&|_| false), stream);
                 Ok(split.map_err(of_units("groups"))?.expanded(&rows))
             }
             Dependence::Time(times) => {
@@ -279,16 +298,25 @@ fn class(targets: &Targets, row: u32) -> u32 {
     }
 }
 
-/// Deals out rows at random, in proportion; without a test where none is wanted.
+/// Which rows are tested.
+#[derive(Clone, Copy)]
+enum Tested<'a> {
+    /// This part of all, at least one.
+    Share(f64),
+    /// Those that are given.
+    These(&'a dyn Fn(u32) -> bool),
+}
+
+/// Deals out rows at random, in proportion. Tests that are given change nothing in who chooses of the others.
 fn deal(
     targets: &Targets,
     validation: f64,
-    test: Option<f64>,
+    test: Tested<'_>,
     stream: &mut Stream,
 ) -> Result<Split, LearnError> {
     let samples = targets.len();
-    let parts = if test.is_some() { 3 } else { 2 };
-    if samples < parts {
+    let dealt = if matches!(test, Tested::Share(_)) { 3 } else { 2 };
+    if samples < dealt {
         return Err(LearnError::TooFew { samples });
     }
     let mut order: Vec<u32> = (0..samples as u32).collect();
@@ -300,10 +328,17 @@ fn deal(
     // middle rounds the shares instead of cutting them.
     let (mut wanted_test, mut wanted_validation) = (0.5, 0.5);
     for row in order {
-        wanted_test += test.unwrap_or(0.0);
         wanted_validation += validation;
-        if wanted_test >= 1.0 {
-            wanted_test -= 1.0;
+        let is_tested = match test {
+            Tested::Share(share) => {
+                wanted_test += share;
+                let is_tested = wanted_test >= 1.0;
+                wanted_test -= if is_tested { 1.0 } else { 0.0 };
+                is_tested
+            }
+            Tested::These(is_tested) => is_tested(row),
+        };
+        if is_tested {
             split.test.push(row);
         } else if wanted_validation >= 1.0 {
             wanted_validation -= 1.0;
@@ -312,10 +347,10 @@ fn deal(
             split.training.push(row);
         }
     }
-    for part in 0..parts {
+    for part in 0..dealt {
         let parts = [&mut split.training, &mut split.validation, &mut split.test];
         if parts[part].is_empty() {
-            let largest = (0..3).max_by_key(|&other| parts[other].len()).unwrap_or(0);
+            let largest = (0..dealt).max_by_key(|&other| parts[other].len()).unwrap_or(0);
             if let Some(row) = parts[largest].pop() {
                 parts[part].push(row);
             }

@@ -49,7 +49,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    fn of(values: impl Iterator<Item = f32> + Clone) -> Self {
+    pub(crate) fn of(values: impl Iterator<Item = f32> + Clone) -> Self {
         let values = values.map(f64::from);
         let count = values.clone().count() as u64;
         if count == 0 {
@@ -92,6 +92,11 @@ impl Scale {
     /// Whether numbers spread on this scale: its deviation is more than rounding makes of equal numbers.
     pub fn is_usable(&self) -> bool {
         !is_constant(self.mean, self.deviation)
+    }
+
+    /// A standardised value in the unit of the values that the scale comes from.
+    pub(crate) fn in_unit(self, standardised: f32) -> f32 {
+        (f64::from(standardised) * self.deviation + self.mean) as f32
     }
 
     /// The value less the mean, in deviations, at most `clip` of them. What says nothing becomes 0: a

@@ -523,6 +523,7 @@ impl Ledger {
                 logs: Vec::new(),
                 ranks: BTreeMap::new(),
                 clip: None,
+                target: None,
                 classes: Vec::new(),
                 provenance: provenance.iter().map(|&who| name(who)).collect(),
                 learned_from: parts.iter().map(|&(who, part)| (name(who), part)).collect(),

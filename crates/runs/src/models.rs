@@ -51,6 +51,10 @@ pub struct ModelFile {
     /// The limit for scaled numbers, in deviations on both sides of 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<f64>,
+    /// Mean and deviation of the target in the participant's training rows, where numbers are predicted:
+    /// a prediction is the output of the model times the deviation plus the mean. Without them it is the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<(f64, f64)>,
     /// The texts that mean each class; nothing for numbers.
     pub classes: Vec<Vec<String>>,
     /// Whose data it carries.
@@ -83,7 +87,8 @@ impl Described<'_> {
     ) -> Result<String, RunError> {
         let participants = self.prepared.participants();
         let name = |who: usize| participants.name(who).to_owned();
-        let tensors = self.learning.learner.tensors(parameters.len());
+        let learner = &self.learning.learner;
+        let tensors = learner.tensors(parameters.len());
         let settings = self.prepared.settings();
         let inputs = self.learning.inputs.as_ref();
         let scales = inputs.and_then(|inputs| inputs.scales.as_ref());
@@ -99,6 +104,7 @@ impl Described<'_> {
             logs: inputs.map(|inputs| inputs.logs.clone()).unwrap_or_default(),
             ranks: ranks.map(|(name, ranks)| (name.clone(), ranks.knots().to_vec())).collect(),
             clip: inputs.and_then(|inputs| inputs.clip),
+            target: learner.target_scale().map(|one| (one.mean, one.deviation)),
             classes: settings.classes(),
             provenance: model.provenance.iter().map(|&who| name(who)).collect(),
             learned_from: model.parts.iter().map(|&(who, part)| (name(who), part)).collect(),

@@ -229,7 +229,8 @@ impl Prepared {
         &self.splits[&session]
     }
 
-    /// Everybody's learner for a session: its samples, split and scaled.
+    /// Everybody's learner for a session: its samples, split and scaled, values to predict by the participant's
+    /// own training rows.
     ///
     /// # Errors
     /// If samples and model do not go together.
@@ -281,7 +282,7 @@ impl Prepared {
         let known = [&split.training[..], &split.validation].concat();
         let dependence = source.dependence.chosen(&known);
         let learner = NativeLearner::new(model, loss, metric, &samples, &split)?;
-        let learner = learner.with_dependence(dependence);
+        let learner = learner.with_dependence(dependence).with_standardised_targets();
         let inputs = fitted.map(|fitted| {
             let names = source.number_names();
             let logs = names.iter().filter(|name| data.transform(name) == Transform::Log).cloned();
@@ -295,6 +296,7 @@ impl Prepared {
     }
 
     /// One learner with the data of all participants, including competitors: an upper limit, for reference.
+    /// Values to predict stay standardised by each participant's own scale.
     ///
     /// # Errors
     /// Never for learners of [`Prepared::learners`]: their data is of one shape.

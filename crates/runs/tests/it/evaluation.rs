@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
-use fedcompetitors_learn::Split;
+use fedcompetitors_learn::{Dependence, Division, Split, Targets};
 use fedcompetitors_record::{Figure, Score, Session};
 use fedcompetitors_runs::{Prepared, RunError, export, read_model, summary};
 
@@ -160,37 +160,56 @@ fn later_rows_test() {
     }
 }
 
+/// A run with the exported folds of another one, and its seed, has its splits and all its figures.
 #[test]
-fn exported_assignments_give_the_same_folds() {
+fn exported_assignments_reproduce_a_run() {
     // A row without a target is not counted among the rows, but has a number.
     let with_gap = patients(1).replacen(",1\n", ",\n", 1);
-    let folder = folder_with([&with_gap, &patients(2)]);
-    let keys = "groups = \"patient\"\nfolds = 3\nrepeats = 2";
-    run_in(folder.path(), &federation("", keys)).expect("it runs");
-    export(&folder.path().join("run"), &folder.path().join("tables")).expect("exported");
-    fs::copy(folder.path().join("tables/assignments.csv"), folder.path().join("folds.csv"))
-        .expect("copied");
-    let dealt = prepared(folder.path(), &federation("", keys)).expect("good");
-    let read = "groups = \"patient\"\nassignments = \"folds.csv\"";
-    let read = prepared(folder.path(), &federation("", read)).expect("good");
-    assert_eq!(dealt.sessions(), read.sessions());
-    for session in dealt.sessions() {
-        for (dealt, read) in dealt.splits(session).iter().zip(read.splits(session)) {
-            assert_eq!(dealt.test, read.test, "{session}");
-            let others = |split: &Split| {
-                let mut others = [&split.training[..], &split.validation].concat();
-                others.sort_unstable();
-                others
-            };
-            assert_eq!(others(dealt), others(read), "{session}");
+    let figures = |folder: &Path| fs::read(folder.join("tables/figures.csv")).expect("figures");
+    for (keys, dealt) in [
+        ("groups = \"patient\"", "folds = 3\nrepeats = 2"),
+        ("groups = \"patient\"", "folds = 1\ntest = 0.3\nrepeats = 2"),
+        ("", "folds = 3\nrepeats = 2"),
+        ("", "folds = 1\ntest = 0.3\nrepeats = 2"),
+    ] {
+        let [one, other] = [0; 2].map(|_| folder_with([&with_gap, &patients(2)]));
+        let (one, other) = (one.path(), other.path());
+        let ignored = if keys.is_empty() { "[data]\nignore = [\"patient\"]" } else { "" };
+        let top = format!("seed = 5\ncompare = [\"fedavg\"]\n{ignored}");
+        let dealt = federation(&top, &format!("{keys}\n{dealt}"));
+        run_in(one, &dealt).expect("it runs");
+        export(&one.join("run"), &one.join("tables")).expect("exported");
+        fs::copy(one.join("tables/assignments.csv"), other.join("folds.csv")).expect("copied");
+        let read = federation(&top, &format!("{keys}\nassignments = \"folds.csv\""));
+        let (of_dealt, of_read) =
+            (prepared(one, &dealt).expect("good"), prepared(other, &read).expect("good"));
+        assert_eq!(of_dealt.sessions(), of_read.sessions());
+        for session in of_dealt.sessions() {
+            assert_eq!(of_dealt.splits(session), of_read.splits(session), "{keys}, {session}");
         }
+        run_in(other, &read).expect("it runs");
+        export(&other.join("run"), &other.join("tables")).expect("exported");
+        assert!(figures(one) == figures(other), "{keys}");
     }
-    // Groups stay together in choices, too.
-    for session in read.sessions() {
-        let split = &read.splits(session)[1];
-        let [training, validation] =
-            [&split.training, &split.validation].map(|rows| patients_of(&patients(2), rows));
-        assert!(training.is_disjoint(&validation), "{session}");
+}
+
+/// Where a file has a group in several folds, its rows are tested where the file says so, and in no other
+/// part of the same fold.
+#[test]
+fn assigned_groups_may_be_in_several_folds() {
+    let groups = vec![0, 0, 0, 1, 1, 2, 2, 3, 3, 4];
+    let fold_of = [0, 1, 9, 0, 0, 1, 1, 1, 1, 9].map(|fold| (fold < 9).then_some(fold));
+    let targets = Targets::Values(vec![0.0; groups.len()]);
+    let division = Division { folds: 2, test: 0.2, validation: 0.3 };
+    let mut stream = Stream::new(1, "assigned", 0);
+    let splits =
+        Split::as_assigned(&targets, &Dependence::Groups(groups), &fold_of, division, &mut stream);
+    for (fold, split) in (0..).zip(splits.expect("enough")) {
+        let mut all = [&split.training[..], &split.validation, &split.test].concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..10).collect::<Vec<u32>>());
+        assert!(split.test.iter().all(|&row| fold_of[row as usize] == Some(fold)));
+        assert_eq!(split.test.len(), if fold == 0 { 3 } else { 5 });
     }
 }
 

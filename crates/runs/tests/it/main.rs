@@ -6,6 +6,7 @@ mod interference;
 mod ledger;
 mod runs;
 mod tables;
+mod units;
 
 use std::{path::Path, time::Duration};
 
