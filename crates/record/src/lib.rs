@@ -32,6 +32,6 @@ pub use session::Session;
 pub use spread::Spread;
 pub use summary::{
     Direction, Flow, FlowSource, Forecast, IncidentLine, Method, Metric, Model, Moved, Participant,
-    PlanFigures, Refused, Role, Status, Stop, Summary, Unfinished,
+    PlanFigures, Refused, Role, StandardError, Status, Stop, Summary, TestedRows, Unfinished,
 };
 pub use transfer::{Content, Incident, IncidentKind, Transfer};

@@ -71,6 +71,18 @@ impl Default for Metric {
     }
 }
 
+/// Which rows are tested together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum TestedRows {
+    /// Each row may be in any fold.
+    #[default]
+    Single,
+    /// Rows with the same value in this column are in one fold, and intervals are by these groups.
+    Groups(String),
+    /// Rows are tested by models of rows that are earlier by this column.
+    Later(String),
+}
+
 /// The results of a run so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -90,8 +102,12 @@ pub struct Summary {
     pub methods: Vec<Method>,
     /// The sessions that were begun.
     pub sessions: Vec<Session>,
+    /// Which rows are tested together.
+    pub tested_rows: TestedRows,
     /// The figures of a constant prediction, once all sessions are done.
     pub constant: Vec<Scores>,
+    /// How sure differences between the means of methods are, once all sessions are done.
+    pub standard_errors: Vec<StandardError>,
     /// The training that is not finished yet.
     pub unfinished: Option<Unfinished>,
     /// What the guard has stopped.
@@ -109,7 +125,9 @@ impl Default for Summary {
             features: Vec::new(),
             methods: Vec::new(),
             sessions: Vec::new(),
+            tested_rows: TestedRows::default(),
             constant: Vec::new(),
+            standard_errors: Vec::new(),
             unfinished: None,
             stops: Vec::new(),
         }
@@ -126,6 +144,15 @@ impl Summary {
     pub fn name_of(&self, participant: usize) -> &str {
         &self.participants[participant].name
     }
+}
+
+/// The standard error of the difference between the means of two methods, by the reported metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StandardError {
+    /// The names of both; that of a constant prediction is `constant`.
+    pub methods: [String; 2],
+    /// It is estimated from the same bootstrap draws of rows for both.
+    pub error: f64,
 }
 
 /// A training that was begun and is not finished.

@@ -63,10 +63,10 @@ pub fn finding_text(finding: &Finding) -> String {
             )
         }
         Finding::Flaw { training, flaw } if training.is_empty() => {
-            format!("flaw in the run: {}", shown(&flaw_text(flaw)))
+            format!("flaw in the run: {}", flaw_text(flaw))
         }
         Finding::Flaw { training, flaw } => {
-            format!("flaw in {training}: {}", shown(&flaw_text(flaw)))
+            format!("flaw in {training}: {}", flaw_text(flaw))
         }
         Finding::Stopped { training, message } => {
             format!("STOPPED, {training}: {}", shown(message))
@@ -74,22 +74,26 @@ pub fn finding_text(finding: &Finding) -> String {
     }
 }
 
-/// A contradiction in a record; names in it are not escaped.
+/// A contradiction in a record, with names as they are shown.
 pub fn flaw_text(flaw: &Flaw) -> String {
     match flaw {
         Flaw::OtherCompetitions => "the competitions differ from those at the start".into(),
         Flaw::OnlyInFile(name) => {
-            format!("\"{name}\" is a participant only in the federation file")
+            format!("\"{}\" is a participant only in the federation file", shown(name))
         }
         Flaw::NotInFile(name) => {
-            format!("\"{name}\" is a participant, but not in the federation file")
+            format!("\"{}\" is a participant, but not in the federation file", shown(name))
         }
         Flaw::OneSided { a, b, by_file } => {
             let whose = if *by_file { "federation file" } else { "record" };
+            let [a, b] = [a, b].map(|name| shown(name));
             format!("\"{a}\" and \"{b}\" compete only according to the {whose}")
         }
         Flaw::OtherRule(method) => {
-            format!("{method} was made to keep the rule `messages`, but is audited by `paths`")
+            format!(
+                "{} was made to keep the rule `messages`, but is audited by `paths`",
+                shown(method)
+            )
         }
         Flaw::Incomplete(status) => {
             format!("it is not complete, but the run is recorded as {status}")
@@ -97,6 +101,7 @@ pub fn flaw_text(flaw: &Flaw) -> String {
         Flaw::Altered => "its record was changed after it ended".into(),
         Flaw::UnreadablePlan(round) => format!("the plan of round {round} cannot be read"),
         Flaw::PlanConnects(a, b) => {
+            let [a, b] = [a, b].map(|name| shown(name));
             format!("the plan connects \"{a}\" with its competitor \"{b}\"")
         }
         Flaw::UnreadableFlow => "the pairs that a flow connects cannot be read".into(),
@@ -122,9 +127,11 @@ fn entry_flaw(entry: u64, flaw: &EntryFlaw) -> String {
         }
         EntryFlaw::UnknownSender => format!("entry {entry}: the sender is not a participant"),
         EntryFlaw::Carried(sender) => format!(
-            "entry {entry}: what \"{sender}\" has sent is recorded as carrying data that it cannot carry, or not its own"
+            "entry {entry}: what \"{}\" has sent is recorded as carrying data that it cannot carry, or not its own",
+            shown(sender)
         ),
         EntryFlaw::CommittedLate(sender) => {
+            let sender = shown(sender);
             format!("entry {entry} was committed late: \"{sender}\" had received something before")
         }
         EntryFlaw::MadeOfNothing(bytes) => {
@@ -143,17 +150,19 @@ fn entry_flaw(entry: u64, flaw: &EntryFlaw) -> String {
 }
 
 fn model_flaw(participant: &str, flaw: &ModelFlaw) -> String {
-    let model = format!("the model of \"{participant}\"");
+    let model = format!("the model of \"{}\"", shown(participant));
     match flaw {
         ModelFlaw::UnreadableProvenance => format!("the provenance of {model} cannot be read"),
         ModelFlaw::CarriesCompetitor(rival) => {
+            let rival = shown(rival);
             format!("{model} is recorded as carrying data of its competitor \"{rival}\"")
         }
         ModelFlaw::CarriesUndelivered => {
             format!("{model} is recorded as carrying data that was never delivered to it")
         }
-        ModelFlaw::Unreadable(error) => format!("{model} cannot be read: {error}"),
+        ModelFlaw::Unreadable(error) => format!("{model} cannot be read: {}", shown(error)),
         ModelFlaw::OtherFile(file) => {
+            let file = shown(file);
             format!("the file of {model}, {file}, is not the one that was trained")
         }
     }
@@ -169,4 +178,25 @@ pub(crate) fn not_covered(audit: &Audit) -> impl Iterator<Item = String> {
     let references =
         references.map(|method| format!("Not replayed: {method}, which is for reference only."));
     flows.chain(references)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_about_a_flaw_is_whole_and_its_names_are_escaped() {
+        let text = |flaw| finding_text(&Finding::Flaw { training: "final".into(), flaw });
+        assert_eq!(
+            text(Flaw::OtherRule("optimal+evidence, final session of a federation".into())),
+            "flaw in final: optimal+evidence, final session of a federation was made to keep the rule `messages`, but is audited by `paths`"
+        );
+        assert_eq!(
+            text(Flaw::PlanConnects("a\u{202e}b".into(), "c".repeat(130))),
+            format!(
+                "flaw in final: the plan connects \"a\\u{{202e}}b\" with its competitor \"{}…\"",
+                "c".repeat(120)
+            )
+        );
+    }
 }

@@ -30,6 +30,8 @@ pub struct DataLine {
 pub enum DataWarning {
     /// A column that is learned from looks like an identifier.
     Identifier(String),
+    /// A column that is learned from looks like an identifier of patients or the like, with several rows each.
+    Group(String),
     /// A column that is learned from looks like a date.
     Date(String),
     /// A column has no values.
@@ -58,12 +60,17 @@ impl DataWarning {
     fn text(&self) -> String {
         let looks_like = |column: &str, what: &str| {
             format!(
-                "the column `{}` looks like {what}: add it to `ignore`, or list the columns to learn from in `features`",
+                "the column `{}` is learned and looks like {what}: add it to `ignore`, or leave it out of `features`",
                 shown(column)
             )
         };
         match self {
             Self::Identifier(column) => looks_like(column, "an identifier"),
+            Self::Group(column) => format!(
+                "{}. With `groups = \"{}\"` in `[evaluation]` rows of the same value are tested together",
+                looks_like(column, "an identifier of patients or the like, with several rows each"),
+                shown(column)
+            ),
             Self::Date(column) => looks_like(column, "a date"),
             Self::Empty(column) => format!("the column `{}` has no values", shown(column)),
             Self::Constant(column) => format!("the column `{}` is constant", shown(column)),

@@ -1,10 +1,11 @@
 //! The figures of a run, with gains over Local.
 
-use std::{collections::BTreeMap, iter};
+use std::collections::BTreeMap;
 
 use fedcompetitors_graphs::shown;
 use fedcompetitors_record::{
-    Direction, Figure, Interval, Method, Participant, Role, Rule, Score, Scores, Session, Summary,
+    Direction, Figure, Interval, Method, Participant, Role, Rule, Score, Scores, Session,
+    StandardError, Summary, TestedRows,
 };
 
 /// Within this a gain counts as unclear where its interval is not known.
@@ -87,7 +88,11 @@ pub fn local(summary: &Summary) -> Option<&Method> {
 
 /// A method's figures by the reported metric.
 pub fn scores<'a>(summary: &Summary, method: &'a Method) -> Option<&'a Scores> {
-    method.scores.iter().find(|scores| scores.metric == summary.metric.name)
+    by_metric(&method.scores, &summary.metric.name)
+}
+
+fn by_metric<'a>(all: &'a [Scores], metric: &str) -> Option<&'a Scores> {
+    all.iter().find(|scores| scores.metric == metric)
 }
 
 /// A participant's figure and gain with a method.
@@ -124,6 +129,13 @@ pub fn was_offered(summary: &Summary, participant: usize) -> bool {
     model.is_some_and(|model| model.provenance.iter().any(|&who| who != participant))
 }
 
+/// Whether something was delivered over an edge of the plan: not where a sum was withheld, or a source left
+/// out of it. Until there is a model, everything may still be delivered.
+pub fn was_delivered(summary: &Summary, from: usize, to: usize) -> bool {
+    let model = summary.own().and_then(|own| own.models.get(to));
+    model.is_none_or(|model| model.provenance.contains(&from))
+}
+
 /// How figures are measured: on which rows.
 pub fn evaluation(summary: &Summary) -> Option<String> {
     let parts = |session: &Session| match *session {
@@ -132,12 +144,28 @@ pub fn evaluation(summary: &Summary) -> Option<String> {
     };
     let repeats = summary.sessions.iter().filter_map(parts).map(|part| part.0).max()?;
     let folds = summary.sessions.iter().filter_map(parts).map(|part| part.1).max()?;
-    Some(match (repeats, folds) {
-        (1, 1) => "rows that were held out".into(),
-        (_, 1) => format!("rows that were held out, {repeats} times"),
-        (1, _) => format!("{folds}-fold cross-validation"),
-        _ => format!("{repeats} repeats of {folds}-fold cross-validation"),
+    let times = if repeats > 1 { format!("{repeats} repeats of ") } else { String::new() };
+    Some(match (&summary.tested_rows, folds) {
+        (TestedRows::Later(column), 1) => {
+            format!("the latest rows by {}, held out", shown(column))
+        }
+        (TestedRows::Later(column), _) => format!(
+            "{folds} forward folds by {}: models are tested on later rows than they were trained on",
+            shown(column)
+        ),
+        (rows, 1) => {
+            let times = if repeats > 1 { format!(", {repeats} times") } else { String::new() };
+            format!("rows that were held out{times}{}", together(rows))
+        }
+        (rows, _) => format!("{times}{folds}-fold cross-validation{}", together(rows)),
     })
+}
+
+fn together(rows: &TestedRows) -> String {
+    match rows {
+        TestedRows::Groups(column) => format!(", rows of the same {} together", shown(column)),
+        TestedRows::Single | TestedRows::Later(_) => String::new(),
+    }
 }
 
 /// The meaning of the figures.
@@ -149,8 +177,13 @@ pub fn legend(summary: &Summary) -> String {
     };
     let has_intervals = summary.own().and_then(|own| scores(summary, own));
     let intervals = match has_intervals.and_then(|scores| scores.mean.value.interval()) {
-        None => "",
-        Some(_) => ",\nwith 95 % bootstrap intervals",
+        None => String::new(),
+        Some(_) => match &summary.tested_rows {
+            TestedRows::Groups(column) => {
+                format!(",\nwith 95 % bootstrap intervals by {}", shown(column))
+            }
+            TestedRows::Single | TestedRows::Later(_) => ",\nwith 95 % bootstrap intervals".into(),
+        },
     };
     format!("{metric} on {on} ({better} is better){intervals}.")
 }
@@ -158,7 +191,7 @@ pub fn legend(summary: &Summary) -> String {
 /// One row for each method, and one for a constant prediction: its name, figure, gain, participants
 /// better and worse off, gradients, and what moved.
 pub fn comparison(summary: &Summary) -> Vec<Vec<String>> {
-    let constant = summary.constant.iter().find(|scores| scores.metric == summary.metric.name);
+    let constant = by_metric(&summary.constant, &summary.metric.name);
     let constant = constant.map(|scores| {
         let (value, gain) = (shown_figure(scores.mean.value), shown_gain(scores.mean.gain));
         let nothing = || "–".to_owned();
@@ -168,17 +201,52 @@ pub fn comparison(summary: &Summary) -> Vec<Vec<String>> {
     methods.chain(constant).collect()
 }
 
-/// One row for each further metric: its name, and the mean over the participants with each method.
+/// The participants for whom figures are defined, where the mean leaves out others.
+fn averaged(scores: &Scores) -> Option<usize> {
+    let all = &scores.participants;
+    let defined = all.iter().filter(|score| score.value.value().is_some()).count();
+    (scores.mean.value.value().is_some() && defined < all.len()).then_some(defined)
+}
+
+/// For whom the reported metric is not defined, so that means leave them out.
+pub fn left_out_text(summary: &Summary) -> Option<String> {
+    let mut scores = summary.methods.iter().filter_map(|method| scores(summary, method));
+    let (scores, defined) = scores.find_map(|scores| Some((scores, averaged(scores)?)))?;
+    let left_out = summary.participants.iter().zip(&scores.participants);
+    let left_out = left_out.filter(|(_, score)| score.value.value().is_none());
+    let names: Vec<_> = left_out.map(|(one, _)| shown(&one.name)).collect();
+    Some(format!(
+        "Means of {} are over {defined} of {} participants; it is not defined for {}.",
+        scores.metric,
+        summary.participants.len(),
+        names.join(", ")
+    ))
+}
+
+/// The columns of [`further`] after the first: the methods, and a constant prediction.
+pub fn further_columns(summary: &Summary) -> Vec<String> {
+    let methods = summary.methods.iter().map(|method| method.name.clone());
+    let constant = (!summary.constant.is_empty()).then(|| "constant prediction".to_owned());
+    methods.chain(constant).collect()
+}
+
+/// One row for each further metric: its name, with the number of participants where the mean is not over
+/// all, and the mean over the participants with each method and with a constant prediction.
 pub fn further(summary: &Summary) -> Vec<Vec<String>> {
     let own = summary.own().into_iter().flat_map(|own| &own.scores);
     let others = own.map(|scores| &scores.metric).filter(|metric| **metric != summary.metric.name);
     let row = |metric: &String| {
-        let value = |method: &Method| {
-            let scores = method.scores.iter().find(|scores| scores.metric == *metric);
-            shown_value(scores.map(|scores| scores.mean.value).unwrap_or_default())
-        };
-        let methods = summary.methods.iter().map(value);
-        iter::once(metric.clone()).chain(methods).collect()
+        let methods = summary.methods.iter().map(|method| &method.scores);
+        let constant = Some(&summary.constant).filter(|scores| !scores.is_empty());
+        let all: Vec<Option<&Scores>> =
+            methods.chain(constant).map(|scores| by_metric(scores, metric)).collect();
+        let mut row = vec![match all.iter().flatten().find_map(|scores| averaged(scores)) {
+            None => metric.clone(),
+            Some(count) => format!("{metric} ({count} of {})", summary.participants.len()),
+        }];
+        let mean = |scores: &Scores| scores.mean.value;
+        row.extend(all.iter().map(|scores| shown_value(scores.map(mean).unwrap_or_default())));
+        row
     };
     others.map(row).collect()
 }
@@ -194,34 +262,87 @@ pub fn is_of_other_rule(summary: &Summary, method: &Method) -> bool {
     method.role == Role::Reference && summary.own().is_some_and(is_weaker)
 }
 
-/// A sentence that names the method with the best mean of those that keep the run's rule.
+/// What a constant prediction is called among standard errors.
+const CONSTANT: &str = "constant";
+
+/// Sentences that name the method with the best mean of those that keep the run's rule, those that are as good,
+/// and a constant prediction where it is no worse.
 pub fn best_text(summary: &Summary) -> Option<String> {
     let own = summary.own()?;
+    let metric = &summary.metric.name;
     let mean = |method: &Method| scores(summary, method)?.mean.value.value();
-    let sign = match summary.metric.direction {
-        Direction::Higher => 1.0,
-        Direction::Lower => -1.0,
-    };
     let kept: Vec<&Method> =
         summary.methods.iter().filter(|method| keeps(method, own.rule)).collect();
-    let best = kept.iter().copied().filter(|method| mean(method).is_some());
-    let best = best.max_by(|a, b| {
-        let [a, b] = [a, b].map(|method| sign * mean(method).unwrap_or(f64::NAN));
-        // Of equal ones the first.
-        a.total_cmp(&b).then(std::cmp::Ordering::Greater)
-    })?;
     if kept.len() < 2 {
         return None;
     }
-    let (found, metric) = (mean(best)?, &summary.metric.name);
-    let start =
-        format!("Best method that keeps the rule {}: {}, {metric} {found:.3}", own.rule, best.name);
-    Some(if best.role == Role::Own {
-        format!("{start}.")
-    } else {
+    let means = kept.iter().filter_map(|method| Some((&method.name[..], mean(method)?)));
+    let means: Vec<(&str, f64)> = means.collect();
+    // Of equal ones the first.
+    let best = means
+        .iter()
+        .copied()
+        .reduce(|best, next| if ahead(summary, best.1, next.1) >= 0.0 { best } else { next })?;
+    let others = means.iter().filter(|one| one.0 != best.0);
+    let (equal, rest): (Vec<&(&str, f64)>, Vec<_>) =
+        others.partition(|one| is_equal(one.1, best.1));
+    let close: Vec<_> = rest.into_iter().filter(|one| is_close(summary, best, **one)).collect();
+    let mut sentences = vec![format!(
+        "Best method that keeps the rule {}: {}, {metric} {:.3}.",
+        own.rule, best.0, best.1
+    )];
+    if !equal.is_empty() {
+        let names: Vec<&str> = equal.iter().map(|one| one.0).collect();
+        sentences.push(format!("Equal to it: {}.", names.join(", ")));
+    }
+    if !close.is_empty() {
+        let names: Vec<String> =
+            close.iter().map(|one| format!("{} {:.3}", one.0, one.1)).collect();
+        let names = names.join(", ");
+        sentences.push(format!("Within one standard error of the difference: {names}."));
+    }
+    let is_named = [vec![&best], equal, close].concat().iter().any(|one| one.0 == own.name);
+    if !is_named {
         let behind = mean(own).map_or(String::new(), |value| format!(", {value:.3}"));
-        format!("{start}. The method of this run is {}{behind}.", own.name)
-    })
+        sentences.push(format!("The method of this run is {}{behind}.", own.name));
+    }
+    sentences.extend(constant_text(summary, best));
+    Some(sentences.join(" "))
+}
+
+/// A sentence about a constant prediction where it is no worse than the best method.
+fn constant_text(summary: &Summary, best: (&str, f64)) -> Option<String> {
+    let value = by_metric(&summary.constant, &summary.metric.name)?.mean.value.value()?;
+    let is_as_good = is_equal(value, best.1) || is_close(summary, best, (CONSTANT, value));
+    if is_as_good {
+        Some(format!("A constant prediction is as good: {value:.3}."))
+    } else {
+        let is_better = ahead(summary, best.1, value) < 0.0;
+        is_better.then(|| format!("A constant prediction is better: {value:.3}."))
+    }
+}
+
+/// Whether two figures are the same to the last bit.
+fn is_equal(one: f64, other: f64) -> bool {
+    one.to_bits() == other.to_bits()
+}
+
+/// By how much one figure is better than another.
+fn ahead(summary: &Summary, one: f64, other: f64) -> f64 {
+    match summary.metric.direction {
+        Direction::Higher => one - other,
+        Direction::Lower => other - one,
+    }
+}
+
+/// Whether the means of two methods, by name, are within one standard error of their difference.
+fn is_close(summary: &Summary, one: (&str, f64), other: (&str, f64)) -> bool {
+    let of_both = |known: &&StandardError| {
+        let [a, b] = known.methods.each_ref().map(String::as_str);
+        [(a, b), (b, a)].contains(&(one.0, other.0))
+    };
+    let known = summary.standard_errors.iter().find(of_both);
+    known.is_some_and(|known| (one.1 - other.1).abs() <= known.error)
 }
 
 fn compared(summary: &Summary, method: &Method) -> Vec<String> {

@@ -39,6 +39,7 @@ pub use status::{status_name, status_text};
 pub use what_if::{Effect, Price, Worth, effects_text, prices_text};
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, Reason, Refusal, shown};
+use fedcompetitors_record::Record;
 
 /// A path by name: `St Mary → City → General`.
 pub fn path_text(participants: &Participants, path: &[usize]) -> String {
@@ -70,6 +71,14 @@ pub fn refusal_in_rows(competing: &CompetingGraph, refusal: &Refusal) -> String 
 /// A benefit that is a number of rows.
 pub(crate) fn rows_text(benefit: f64) -> String {
     format!("worth about {benefit:.0} rows of its own")
+}
+
+/// A benefit in words, and how probable it is that both have one task, where that was asked.
+pub(crate) fn worth(record: &Record, edge: (usize, usize), benefit: f64) -> String {
+    match record.related.get(&edge) {
+        None => number(benefit),
+        Some(related) => format!("{}, related with {:.0} %", rows_text(benefit), 100.0 * related),
+    }
 }
 
 fn refusal_of(competing: &CompetingGraph, refusal: &Refusal, worth: &str) -> String {

@@ -1,18 +1,20 @@
 //! The results of a run, for a terminal and as a page of Markdown.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use fedcompetitors_graphs::shown;
-use fedcompetitors_record::{Method, Role, Rule, Summary};
+use fedcompetitors_record::{Method, Record, Role, Rule, Summary};
 
 use crate::{
     figures::{
-        best_text, collaborators, comparison, everybody, further, gain, is_of_other_rule, legend,
-        local, score, shown_gain, shown_value, was_offered,
+        best_text, collaborators, comparison, everybody, further, further_columns, gain,
+        is_of_other_rule, left_out_text, legend, local, score, shown_gain, shown_value,
+        was_offered,
     },
     plural,
     status::{disclosure_lines, flow_lines, incident_lines, plan_lines},
     table::{Table, wrap},
+    worth,
 };
 
 /// Collaborators that are named in a terminal before the rest is only counted.
@@ -59,7 +61,8 @@ pub fn run_text(summary: &Summary) -> String {
 }
 
 /// The results as a page of Markdown.
-pub fn run_markdown(summary: &Summary) -> String {
+pub fn run_markdown(record: &Record) -> String {
+    let summary = &record.summary;
     let (name, metric) = (shown(&summary.name), &summary.metric.name);
     let mut text = format!("# {name}\n\n{}\n\n", title(summary));
     if let Some(Method { rule, .. }) = summary.own() {
@@ -85,8 +88,9 @@ pub fn run_markdown(summary: &Summary) -> String {
     });
     let further = further(summary);
     if !further.is_empty() {
+        let columns = further_columns(summary);
         let mut headings = vec!["mean over the participants"];
-        headings.extend(summary.methods.iter().map(|method| method.name.as_str()));
+        headings.extend(columns.iter().map(String::as_str));
         table(&mut text, &headings, &further);
     }
     text.push_str("## Every participant with every method\n\n");
@@ -100,6 +104,7 @@ pub fn run_markdown(summary: &Summary) -> String {
     }
     let refused = summary.own().into_iter().flat_map(|own| &own.refused);
     for (title, lines) in [
+        ("Who would help whom", helper_lines(record)),
         ("Quality of the plans", plan_lines(summary)),
         ("Flows outside the ledger", flow_lines(summary)),
         ("What summaries reveal", disclosure_lines(summary)),
@@ -114,6 +119,30 @@ pub fn run_markdown(summary: &Summary) -> String {
         }
     }
     text
+}
+
+/// Helpers of one participant that the page names.
+const MOST_HELPERS: usize = 25;
+
+/// For each participant what others' data is worth to it by the estimate, the most useful first.
+fn helper_lines(record: &Record) -> Vec<String> {
+    let mut helpers: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
+    for &(from, to, value) in &record.benefit {
+        helpers.entry(to).or_default().push((from, value));
+    }
+    let name = |who: usize| shown(record.summary.name_of(who));
+    let line = |(to, mut all): (usize, Vec<(usize, f64)>)| {
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let helper = |&(from, value): &(usize, f64)| {
+            format!("{} ({})", name(from), worth(record, (from, to), value))
+        };
+        let mut named: Vec<String> = all.iter().take(MOST_HELPERS).map(helper).collect();
+        if all.len() > MOST_HELPERS {
+            named.push(format!("and {} more who help less", all.len() - MOST_HELPERS));
+        }
+        format!("{}: {}", name(to), named.join(", "))
+    };
+    helpers.into_iter().map(line).collect()
 }
 
 fn title(summary: &Summary) -> String {
@@ -137,7 +166,8 @@ const OTHER_RULE: &str = "A method of the other rule gives another guarantee: un
 
 /// What to know in reading the comparison.
 pub(crate) fn notes(summary: &Summary) -> Vec<String> {
-    let mut notes: Vec<String> = best_text(summary).into_iter().collect();
+    let mut notes: Vec<String> =
+        best_text(summary).into_iter().chain(left_out_text(summary)).collect();
     let references = summary.methods.iter().filter(|method| method.role == Role::Reference);
     let (others, of_rule): (Vec<&Method>, Vec<&Method>) =
         references.partition(|method| is_of_other_rule(summary, method));

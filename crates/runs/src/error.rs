@@ -66,6 +66,8 @@ pub enum RunError {
         folds: u32,
         /// The most coefficients where a part is held out.
         held_out: usize,
+        /// Whether columns of numbers have indicators of missing values, each with a coefficient.
+        indicators: bool,
     },
     /// The database cannot be read or written.
     #[error("{}: {error}", shown(&.path.display().to_string()))]
@@ -210,14 +212,19 @@ impl RunError {
             Self::Columns { .. } => Advice::Hint(
                 "list the common columns in `features`, or the others in `ignore`".into(),
             ),
-            Self::TooManyCoefficients { coefficients, folds, held_out, .. } => {
+            Self::TooManyCoefficients { coefficients, folds, held_out, indicators, .. } => {
                 let folds = if *folds > 1 && coefficients <= held_out {
                     "set `folds = 1` in `[evaluation]`; or "
                 } else {
                     ""
                 };
+                let indicators = if *indicators {
+                    "set `indicators = false` in `[data]`, which halves the coefficients of number columns; or "
+                } else {
+                    ""
+                };
                 Advice::Hint(format!(
-                    "{folds}list fewer columns in `features`; or set `trainer = \"mixing\"` and `estimator = \"mixture\"`; or give the model hidden layers, such as hidden = [32]"
+                    "{folds}{indicators}list fewer columns in `features`; or set `trainer = \"mixing\"` and `estimator = \"mixture\"`; or give the model hidden layers, such as hidden = [32]"
                 ))
             }
             Self::Store { error, .. } => match error.sqlite_error_code() {

@@ -11,7 +11,9 @@ use fedcompetitors_learn::{
     Dependence, LearnError, Metric, Split, TaskKind,
     evaluation::{Calibration, Comparison, MethodScores, Predictions, TestFold, constant_outputs},
 };
-use fedcompetitors_record::{self as record, Direction, Figure, Score, Scores, Session};
+use fedcompetitors_record::{
+    self as record, Direction, Figure, Score, Scores, Session, StandardError,
+};
 
 use crate::{Prepared, RunError, Store, store::StoredPrediction, summary::Known};
 
@@ -93,13 +95,21 @@ struct Predicted {
     is_overflown: Vec<bool>,
 }
 
+/// The figures of a run, all sessions together.
+pub struct Figures {
+    /// Those of each method by each metric, by name.
+    pub methods: Vec<(String, Vec<Scores>)>,
+    /// How sure differences between means by the reported metric are.
+    pub standard_errors: Vec<StandardError>,
+}
+
 /// The figures of all sessions together, for each method and a constant prediction, with the intervals of
 /// a bootstrap. Where an output is not finite, the method's figures for the participant are undefined, and
 /// so are its means: those over the others would not compare with other methods.
 ///
 /// # Errors
 /// If predictions cannot be read.
-pub fn all(prepared: &Prepared, store: &Store) -> Result<Vec<(String, Vec<Scores>)>, RunError> {
+pub fn all(prepared: &Prepared, store: &Store) -> Result<Figures, RunError> {
     let settings = prepared.settings();
     let methods = settings.methods();
     let names: Vec<String> = methods.iter().map(|method| method.name()).collect();
@@ -116,16 +126,20 @@ pub fn all(prepared: &Prepared, store: &Store) -> Result<Vec<(String, Vec<Scores
         })
         .collect::<Result<Vec<_>, _>>()?;
     let baseline = methods.iter().position(|method| *method == Method::local());
-    let names = names.into_iter().chain([CONSTANT.to_owned()]);
+    let names: Vec<String> = names.into_iter().chain([CONSTANT.to_owned()]).collect();
     let calibrations = calibrations(prepared, &participants);
     let (participants, overflown): (Vec<Predictions>, Vec<Vec<bool>>) =
         participants.into_iter().map(|one| (one.predictions, one.is_overflown)).unzip();
     let comparison = Comparison::new(participants, baseline.unwrap_or(0), settings.seed)
         .map_err(|error| prepared.of(0, error))?
         .with_replicates(settings.evaluation.replicates as usize);
-    let mut figures: Vec<(String, Vec<Scores>)> = names.map(|name| (name, Vec::new())).collect();
+    let mut figures: Vec<(String, Vec<Scores>)> =
+        names.iter().map(|name| (name.clone(), Vec::new())).collect();
+    let mut errors = None;
     for metric in metrics(prepared) {
         let mut found = comparison.scores(metric);
+        // The reported metric comes first.
+        errors.get_or_insert_with(|| standard_errors(&names, &found));
         leave_undefined(&mut found, &overflown, baseline);
         for ((_, scores), found) in figures.iter_mut().zip(found) {
             scores.push(of_method(metric, found, baseline.is_some()));
@@ -134,7 +148,19 @@ pub fn all(prepared: &Prepared, store: &Store) -> Result<Vec<(String, Vec<Scores
     for ((_, scores), calibration) in figures.iter_mut().zip(calibrations) {
         scores.extend(calibration);
     }
-    Ok(figures)
+    Ok(Figures { methods: figures, standard_errors: errors.unwrap_or_default() })
+}
+
+/// The standard errors of the differences between means, for each pair of methods where they are known.
+fn standard_errors(names: &[String], found: &[MethodScores]) -> Vec<StandardError> {
+    let of = |(at, scores): (usize, &MethodScores)| {
+        let others = names.iter().zip(&scores.standard_errors).skip(at + 1);
+        let error = |(other, error): (&String, &Option<f64>)| {
+            Some(StandardError { methods: [names[at].clone(), other.clone()], error: (*error)? })
+        };
+        others.filter_map(error).collect::<Vec<_>>()
+    };
+    found.iter().enumerate().flat_map(of).collect()
 }
 
 /// Takes back the figures of methods with outputs that are not finite, and the gains over a baseline with
@@ -142,7 +168,7 @@ pub fn all(prepared: &Prepared, store: &Store) -> Result<Vec<(String, Vec<Scores
 fn leave_undefined(found: &mut [MethodScores], overflown: &[Vec<bool>], baseline: Option<usize>) {
     for (participant, overflown) in overflown.iter().enumerate() {
         for (method, scores) in found.iter_mut().enumerate() {
-            let MethodScores { participants, mean } = scores;
+            let MethodScores { participants, mean, .. } = scores;
             let own = &mut participants[participant];
             if overflown[method] {
                 (*own, *mean) = (Score::default(), Score::default());
@@ -198,7 +224,7 @@ fn metrics(prepared: &Prepared) -> impl Iterator<Item = &'static dyn Metric> {
 }
 
 fn of_method(metric: &dyn Metric, found: MethodScores, has_baseline: bool) -> Scores {
-    let MethodScores { mut participants, mut mean } = found;
+    let MethodScores { mut participants, mut mean, .. } = found;
     if !has_baseline {
         participants.iter_mut().chain([&mut mean]).for_each(|one| one.gain = Figure::Undefined);
     }

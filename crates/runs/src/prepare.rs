@@ -148,6 +148,7 @@ impl Prepared {
                     outputs,
                     folds,
                     held_out: most(1).unwrap_or(limit),
+                    indicators: settings.data.has_indicators(),
                 }),
                 _ => Ok(()),
             };

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use fedcompetitors_files::federation;
+use fedcompetitors_files::{federation, federation::Evaluation, parse_federation};
 use fedcompetitors_graphs::Choice;
 use fedcompetitors_record::{
     Direction, Disclosure, Flow, IncidentKind, IncidentLine, Method, Metric, Model, Moved,
-    Participant, PlanFigures, Refused, Session, Status, Summary, Unfinished,
+    Participant, PlanFigures, Refused, Session, Status, Summary, TestedRows, Unfinished,
 };
 use fedcompetitors_select::Policy;
 use serde::de::DeserializeOwned;
@@ -103,19 +103,32 @@ pub fn of(store: &Store) -> Result<Summary, RunError> {
     let said = |key: &str| -> Result<String, RunError> { Ok(store.said(key)?.unwrap_or_default()) };
     let stops = store.stops()?;
     let status = if stops.is_empty() { status(store)? } else { Status::Stopped };
+    let federation = said("federation")?;
     Ok(Summary {
         name: said("name")?,
         status,
         metric,
-        federation: said("federation")?,
+        tested_rows: tested_rows(&federation),
+        federation,
         participants,
         features: from_json(&said("features")?).unwrap_or_default(),
         methods,
         sessions,
         constant: store.figures(figures::CONSTANT, known.count)?,
+        standard_errors: store.standard_errors()?,
         unfinished,
         stops,
     })
+}
+
+/// Which rows a federation file tests together; the record of remote participants may have no such file.
+fn tested_rows(federation: &str) -> TestedRows {
+    let Ok(file) = parse_federation(Path::new(""), federation) else {
+        return TestedRows::Single;
+    };
+    let Evaluation { groups, time, .. } = file.settings.evaluation;
+    let groups = groups.map_or(TestedRows::Single, TestedRows::Groups);
+    time.map_or(groups, TestedRows::Later)
 }
 
 /// The status, as it is stored.

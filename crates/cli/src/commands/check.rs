@@ -63,13 +63,9 @@ const MOST_PAIRS: usize = 12;
 /// By data file, warnings about columns that look like no features.
 type Unlike = BTreeMap<String, Vec<DataWarning>>;
 
-/// The columns that look like identifiers or dates. None where the federation file lists the features:
-/// then somebody has chosen them.
+/// The columns that look like identifiers or dates, whether the federation file lists them or not.
 fn unlike_features(settings: &Settings, folder: &Path) -> Result<Unlike, Failure> {
     let mut unlike = Unlike::new();
-    if settings.data.features.is_some() {
-        return Ok(unlike);
-    }
     for file in settings.participants.iter().filter_map(|participant| participant.data.as_ref()) {
         if unlike.contains_key(file) {
             continue;
@@ -86,6 +82,7 @@ fn unlike_features(settings: &Settings, folder: &Path) -> Result<Unlike, Failure
         columns.retain(|column| !is_declared(&column.name));
         let warnings = columns.into_iter().filter_map(|column| match column.impression {
             Some(Impression::Identifier) => Some(DataWarning::Identifier(column.name)),
+            Some(Impression::Group) => Some(DataWarning::Group(column.name)),
             Some(Impression::Date) => Some(DataWarning::Date(column.name)),
             _ => None,
         });
@@ -144,8 +141,10 @@ fn data_line(
 fn column_warnings(read: &ReadTable, unlike: &[DataWarning]) -> Vec<DataWarning> {
     let columns = || read.table.names().iter().zip(read.table.columns());
     let is_learned = |warning: &&DataWarning| match warning {
-        DataWarning::Identifier(name) | DataWarning::Date(name) => columns()
-            .any(|(learned, column)| learned == name && matches!(column, Column::Numbers(_))),
+        DataWarning::Identifier(name) | DataWarning::Group(name) | DataWarning::Date(name) => {
+            columns()
+                .any(|(learned, column)| learned == name && matches!(column, Column::Numbers(_)))
+        }
         _ => true,
     };
     let mut warnings: Vec<DataWarning> = unlike.iter().filter(is_learned).cloned().collect();

@@ -21,7 +21,7 @@ use fedcompetitors_report::plural;
 use crate::{
     Failure, Outcome,
     arguments::InitArguments,
-    output::{shown_path, tell},
+    output::{shown_path, tell, warn},
 };
 use columns::{Columns, Use, sort};
 use draft::{Choices, Draft, quoted};
@@ -45,7 +45,7 @@ pub fn init(arguments: &InitArguments) -> Result<Outcome, Failure> {
     let columns = Columns::of(&surveys, &files, target.as_deref(), by.as_deref())?;
     let beside = out.parent().unwrap_or(Path::new("."));
     let participants = match by {
-        Some(column) => by_value(&files[0], column, beside)?,
+        Some(column) => by_value(&files[0], surveys[0].rows, column, beside)?,
         None => files.iter().map(|file| one_file(file, beside)).collect(),
     };
     let draft = Draft {
@@ -158,9 +158,15 @@ fn bare_name(file: &str) -> &str {
     ends.iter().fold(file, |name, end| name.strip_suffix(end).unwrap_or(name))
 }
 
-/// A participant for each value of the column.
-fn by_value(path: &Path, column: &str, beside: &Path) -> Result<Vec<Participant>, Failure> {
+/// A participant for each value of the column; says how many of all rows have none.
+fn by_value(
+    path: &Path,
+    rows: usize,
+    column: &str,
+    beside: &Path,
+) -> Result<Vec<Participant>, Failure> {
     let counts = count_values(path, column)?;
+    let owned: u64 = counts.values().sum();
     let mut values: Vec<String> = counts.into_keys().collect();
     sort(&mut values);
     if values.is_empty() {
@@ -168,6 +174,13 @@ fn by_value(path: &Path, column: &str, beside: &Path) -> Result<Vec<Participant>
             error: format!("the column `{}` of {} has no values", shown(column), shown_path(path)),
             hint: "name the column that identifies the participant with --by".into(),
         });
+    }
+    let left_out = (rows as u64).saturating_sub(owned);
+    if left_out > 0 {
+        warn(&format!(
+            "{left_out} of {rows} rows have no value in the column `{}`: they belong to no participant and are left out",
+            shown(column)
+        ));
     }
     if values.len() > MOST_PARTICIPANTS {
         let problem = Problem::TooMany { count: values.len(), most: MOST_PARTICIPANTS };

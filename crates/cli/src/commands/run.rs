@@ -119,9 +119,9 @@ fn to_the_end(
             shown_path(folder)
         ));
     }
-    let summary = runs::summary(folder)?;
+    let (summary, record) = (runs::summary(folder)?, runs::record(folder)?);
     let path = folder.join("report.md");
-    atomically(&path, |writer| writer.write_all(run_markdown(&summary).as_bytes()))?;
+    atomically(&path, |writer| writer.write_all(run_markdown(&record).as_bytes()))?;
     print(|output| output.write_all(run_text(&summary).as_bytes()))?;
     tell(&format!(
         "finished in {:.1} s; models and record are in {}",

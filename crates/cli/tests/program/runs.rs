@@ -683,7 +683,7 @@ fn init_looks_at_what_columns_hold() {
     let output = sandbox.run(&["init", "real", "--target", "died"]);
     let written = fs::read_to_string(sandbox.path("real/federation.toml")).expect("written");
     insta::assert_snapshot!("init_real", format!("{}\n\n{written}", seen(&output)));
-    // Where nothing is pinned, `check` asks about what it would learn.
+    // `check` asks about what it would learn, listed or not.
     let by_hand = written.split("[data]").next().expect("a head").to_owned()
         + "[data]\nignore = [\"who\", \"seen\", \"note\", \"grade\"]\n"
         + &written[written.find("\n[[participants]]").expect("participants")..];
@@ -691,7 +691,9 @@ fn init_looks_at_what_columns_hold() {
     sandbox.write("real/b.csv", &real_table(60, 60));
     let check = text(&sandbox.run(&["check", "real/by-hand.toml"]).stdout);
     assert!(
-        check.contains("  a: the column `visit_id` looks like an identifier: add it to `ignore`"),
+        check.contains(
+            "  a: the column `visit_id` is learned and looks like an identifier: add it to"
+        ),
         "{check}"
     );
     let pinned = by_hand.replace(
@@ -700,7 +702,37 @@ fn init_looks_at_what_columns_hold() {
     );
     sandbox.write("real/by-hand.toml", &pinned);
     let check = text(&sandbox.run(&["check", "real/by-hand.toml"]).stdout);
+    assert!(
+        check.contains("  b: the column `visit_id` is learned and looks like an identifier"),
+        "{check}"
+    );
+    sandbox.write("real/by-hand.toml", &pinned.replace("\"visit_id\", ", ""));
+    let check = text(&sandbox.run(&["check", "real/by-hand.toml"]).stdout);
     assert!(!check.contains("looks like"), "{check}");
+}
+
+#[test]
+fn init_keeps_the_rows_of_a_patient_together() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("city")).expect("a folder");
+    for (name, each) in [("a", 3), ("b", 4), ("c", 1)] {
+        let mut table = String::from("pid,admit_ts,age,ill\n");
+        for row in 0..60 {
+            let (patient, age) = (9000 + row / each * 7, 40 + row * 7 % 40);
+            let time = 1_658_900_760 + row * 7919 % 999_983;
+            let _ = writeln!(table, "{patient},{time},{age}.5,{}", row % 2);
+        }
+        sandbox.write(&format!("city/{name}.csv"), &table);
+    }
+    let output = sandbox.run(&["init", "city"]);
+    let written = fs::read_to_string(sandbox.path("city/federation.toml")).expect("written");
+    insta::assert_snapshot!(format!("{}\n\n{written}", seen(&output)));
+    let learned = written.replace("features = [", "features = [\"pid\", ");
+    let learned = learned.replace("    \"pid\",\n", "");
+    sandbox.write("city/learned.toml", &learned.replace("groups = ", "# groups = "));
+    let check = seen(&sandbox.run(&["check", "city/learned.toml"]));
+    assert!(check.contains("With `groups = \"pid\"` in `[evaluation]`"), "{check}");
+    assert_eq!(sandbox.run(&["check", "city/federation.toml"]).status.code(), Some(0));
 }
 
 /// Everybody reads the federation file: what one participant alone has changes nothing in it.

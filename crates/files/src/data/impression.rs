@@ -16,6 +16,18 @@ const FEW: usize = 5;
 /// The skewness above which a distribution has a long tail; that of the exponential distribution is 2.
 const LONG_TAIL: f64 = 2.0;
 
+/// The same where all numbers are positive, as amounts are that nobody is without.
+const POSITIVE_TAIL: f64 = 1.0;
+
+/// Rows with the same identifier, on average, up to which these are patients, customers or the like.
+const MOST_ROWS: usize = 10;
+
+/// Different identifiers below which they are rather categories.
+const FEW_GROUPS: usize = 5;
+
+/// Whole numbers that are seconds since 1970 of the years 1990 to 2039.
+const UNIX_SECONDS: std::ops::Range<i128> = 631_152_000..2_208_988_800;
+
 /// What a column seems to hold, by its name and its values. It is a guess for people to confirm: it never
 /// decides how data is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,11 +38,16 @@ pub enum Impression {
     /// least 20 values. Whole numbers must also be called so (`patient_id`, `LoanNr`, `key`), or grow from
     /// row to row. With a name of that kind five values are enough, and of 20 or more a quarter may repeat.
     Identifier,
+    /// Names or numbers of what several rows belong to, such as patients: at least 20 texts or whole numbers in
+    /// a column called so (`patient_id`, `pid`, `MRN`), of which at least five differ, each in ten rows at most
+    /// on average.
+    Group,
     /// Dates, with or without a time: nine of ten values look like `2024-01-31`, `31.01.2024`,
-    /// `01/31/2024`, `31-Jan-24` or, with at least 20 values, `20240131`.
+    /// `01/31/2024`, `31-Jan-24` or, with at least 20 values, `20240131` or seconds or milliseconds since 1970
+    /// (`1658900760`).
     Date,
-    /// Numbers of at least 0, at least 20 of them, with a skewness above 2, of which logarithms take away
-    /// at least half: amounts of money, most of them small, a few very large.
+    /// Numbers of at least 0, at least 20 of them, with a skewness above 2 (above 1 where all are positive), of
+    /// which logarithms take away at least half: amounts of money, most of them small, a few very large.
     LongTail,
 }
 
@@ -41,6 +58,7 @@ pub(super) struct Judge {
     /// Hashes of the different values, as long as they may all be different.
     different: Option<HashSet<u64>>,
     dates: usize,
+    stamps: usize,
     whole: Option<Whole>,
     numbers: usize,
     least: f64,
@@ -74,11 +92,12 @@ impl Judge {
             text.hash(&mut hasher);
             different.insert(hasher.finish());
             // So many repeat that it will hardly change, and the set would grow for nothing.
-            if self.values > 1000 && 2 * different.len() < self.values {
+            if self.values > 1000 && 2 * MOST_ROWS * different.len() < self.values {
                 self.different = None;
             }
         }
         self.dates += usize::from(is_date(text));
+        self.stamps += usize::from(is_stamp(text));
         if let Some(whole) = &mut self.whole
             && !whole.take(text)
         {
@@ -102,6 +121,9 @@ impl Judge {
         }
         let different = self.different.as_ref().map_or(0, HashSet::len);
         let called = names_rows(name);
+        if enough && !called && 10 * self.stamps >= 9 * self.values {
+            return Some(Impression::Date);
+        }
         let unlike = 20 * different >= 19 * self.values
             || called && enough && 4 * different >= 3 * self.values;
         if self.values >= FEW && unlike {
@@ -117,9 +139,15 @@ impl Judge {
         if !enough {
             return None;
         }
+        let is_name = self.whole.is_some() || 2 * texts > self.values;
+        let are_few_each = different >= FEW_GROUPS && MOST_ROWS * different >= self.values;
+        if is_name && are_few_each && names_groups(name) {
+            return Some(Impression::Group);
+        }
         let skew = self.plain.skewness();
         let is_amount = 10 * texts <= self.values && self.least >= 0.0;
-        let has_tail = skew > LONG_TAIL && 2.0 * self.logs.skewness().abs() < skew;
+        let tail = if self.least > 0.0 { POSITIVE_TAIL } else { LONG_TAIL };
+        let has_tail = skew > tail && 2.0 * self.logs.skewness().abs() < skew;
         Some(if is_amount && has_tail { Impression::LongTail } else { Impression::Ordinary })
     }
 }
@@ -195,8 +223,29 @@ const NAMING: [&str; 22] = [
 /// Words that end like one of these and are something else.
 const NOT_NAMING: [&str; 5] = ["paid", "acid", "fluid", "lipid", "steroid"];
 
+/// Words in the name of a column that numbers or names what several rows may belong to.
+const NAMING_GROUPS: [&str; 7] = ["id", "ids", "identifier", "uuid", "guid", "mrn", "ssn"];
+
 /// Does the name of a column say that it identifies rows?
 fn names_rows(name: &str) -> bool {
+    words(name).iter().any(|word| {
+        NAMING.contains(&&word[..])
+            || ["id", "name"].iter().any(|end| word.ends_with(end))
+                && !NOT_NAMING.contains(&&word[..])
+    })
+}
+
+/// Does the name of a column say that it identifies patients or the like? The number of a row may be
+/// `number` or `index`, but so may be much else where values repeat.
+fn names_groups(name: &str) -> bool {
+    words(name).iter().any(|word| {
+        NAMING_GROUPS.contains(&&word[..])
+            || word.ends_with("id") && !NOT_NAMING.contains(&&word[..])
+    })
+}
+
+/// The words in the name of a column, in small letters.
+fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
     for letter in name.chars() {
@@ -209,11 +258,13 @@ fn names_rows(name: &str) -> bool {
         }
         was_small = letter.is_lowercase();
     }
-    words.iter().any(|word| {
-        NAMING.contains(&&word[..])
-            || ["id", "name"].iter().any(|end| word.ends_with(end))
-                && !NOT_NAMING.contains(&&word[..])
-    })
+    words
+}
+
+/// Does a text look like the seconds or milliseconds since 1970?
+fn is_stamp(text: &str) -> bool {
+    let number = text.parse::<i128>();
+    number.is_ok_and(|it| UNIX_SECONDS.contains(&it) || UNIX_SECONDS.contains(&(it / 1000)))
 }
 
 /// The English names of months, as far as dates abbreviate them.
@@ -334,7 +385,56 @@ mod tests {
     }
 
     #[test]
+    fn identifiers_that_repeat_are_seen() {
+        let rows_each = |rows: usize, each: usize| {
+            (0..rows).map(move |row| (9000 + row / each * 31 % 1009).to_string())
+        };
+        for name in ["patient_id", "pid", "PatientID", "MRN", "stayid"] {
+            assert_eq!(judge(name, rows_each(60, 3)), Some(Impression::Group), "{name}");
+        }
+        let long = rows_each(4000, 4);
+        assert_eq!(judge("pid", long), Some(Impression::Group), "many patients");
+        let texts = (0..60).map(|row| format!("P{}", row / 4));
+        assert_eq!(judge("subject id", texts), Some(Impression::Group));
+        for name in ["age", "number_of_rooms", "index", "account", "paid", "fluid"] {
+            assert_eq!(judge(name, rows_each(60, 3)), Some(Impression::Ordinary), "{name}");
+        }
+        let wards = (0..60).map(|row| (row % 4).to_string());
+        assert_eq!(judge("ward_id", wards), Some(Impression::Ordinary), "too few differ");
+        let wards = (0..600).map(|row| (row % 20).to_string());
+        assert_eq!(judge("ward_id", wards), Some(Impression::Ordinary), "too many rows each");
+        let doses = (0..60).map(|row| format!("{}.5", row / 3));
+        assert_eq!(judge("id", doses), Some(Impression::Ordinary), "not whole");
+    }
+
+    #[test]
+    fn unix_timestamps_are_dates() {
+        let stamps = |factor: i64| {
+            (0..40).map(move |row| ((1_658_900_760 + row * 7919 % 999_983) * factor).to_string())
+        };
+        for factor in [1, 1000] {
+            assert_eq!(judge("admit_ts", stamps(factor)), Some(Impression::Date));
+        }
+        assert_eq!(judge("patient_id", stamps(1)), Some(Impression::Identifier), "its name counts");
+        assert_eq!(judge("admit_ts", stamps(1).take(19)), None, "too few");
+        let amounts = (0..40).map(|row| (1_658_900 + row * 791_900 % 999_983).to_string());
+        assert_eq!(judge("amount", amounts), Some(Impression::Ordinary));
+    }
+
+    #[test]
     fn long_tails_are_seen() {
+        // Of a skewness between 1 and 2.
+        let price = |row: i32| (f64::from(row * 37 % 101) / 101.0 * 4.0).exp();
+        let prices = || (0..200).map(price);
+        let texts = |numbers: &mut dyn Iterator<Item = f64>| -> Vec<String> {
+            numbers.map(|number| number.to_string()).collect()
+        };
+        let mut moments = Moments::default();
+        prices().for_each(|price| moments.take(price));
+        assert!((1.0..2.0).contains(&moments.skewness()), "{}", moments.skewness());
+        assert_eq!(judge("price", texts(&mut prices())), Some(Impression::LongTail));
+        let with_nothing = texts(&mut prices().chain([0.0]));
+        assert_eq!(judge("price", with_nothing), Some(Impression::Ordinary));
         let amount = |row: i32| (f64::from(row % 50) / 5.0).exp();
         let amounts = (0..200).map(|row| amount(row).to_string());
         assert_eq!(judge("amount", amounts), Some(Impression::LongTail));

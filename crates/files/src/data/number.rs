@@ -10,8 +10,23 @@ pub(crate) enum NoNumber {
 }
 
 /// The number that a text says. An amount such as `$60,000.50` may have its sign and its
-/// commas; elsewhere a comma might as well be a decimal one.
+/// commas; elsewhere a comma might as well be a decimal one. Amounts below 0 are `-$5.00`, `$-5.00` or, as
+/// in accounts, `($5.00)`.
 pub(crate) fn number(text: &str) -> Result<f32, NoNumber> {
+    let below_zero = text
+        .strip_prefix('-')
+        .or_else(|| text.strip_prefix('(')?.strip_suffix(')'))
+        .filter(|amount| amount.starts_with('$'));
+    match below_zero {
+        // There is one sign at most.
+        Some(amount) if amount.contains(['-', '+']) => Err(NoNumber::Text),
+        Some(amount) => signed(amount).map(|value| -value),
+        None => signed(text),
+    }
+}
+
+/// The number that a text says with its sign, if it has one, next to its digits.
+fn signed(text: &str) -> Result<f32, NoNumber> {
     let plain = match text.strip_prefix('$') {
         Some(amount) => without_thousands(amount.trim_start()),
         None => text.into(),
@@ -62,6 +77,10 @@ mod tests {
             ("$7", 7.0),
             ("$ 7.25", 7.25),
             ("$-7", -7.0),
+            ("-$5.00", -5.0),
+            ("($5.00)", -5.0),
+            ("($60,000)", -60_000.0),
+            ("-$ 7", -7.0),
             ("$60,000.00", 60_000.0),
             ("$1,234,567", 1_234_567.0),
             ("1e-99", 0.0),
@@ -94,6 +113,13 @@ mod tests {
             "--1",
             "five",
             "$$5",
+            "-$-5",
+            "-$",
+            "($-5)",
+            "($5",
+            "(5)",
+            "-($5)",
+            "()",
         ];
         for text in bad {
             assert_eq!(number(text), Err(NoNumber::Text), "{text}");

@@ -359,11 +359,11 @@ impl Checker<'_> {
             return Err(self.error(&steps, FederationProblem::OtherRule { policy }));
         }
         let methods = settings.methods().into_iter().filter_map(|method| match method {
-            Method::Planned(policy, trainer) => Some((policy, trainer)),
+            Method::Planned(policy, trainer) => Some((method, policy, trainer)),
             Method::Pooled => None,
         });
         let has_hidden_layers = settings.model.kind().has_hidden_layers();
-        for (policy, kind) in methods {
+        for (method, policy, kind) in methods {
             let trainer = settings.trainer(kind);
             if policy.rule() == Rule::Messages && !trainer.sends_own_data_only() {
                 let (policy, trainer) = (policy.to_string(), kind.to_string());
@@ -382,9 +382,13 @@ impl Checker<'_> {
             });
             for (kind, name, models) in [Some(of_trainer), of_estimator].into_iter().flatten() {
                 if !models.include(has_hidden_layers) {
+                    let compared = (method != settings.method()).then(|| method.name());
                     let section = if kind == "trainer" { "training" } else { "benefit" };
-                    let problem = FederationProblem::OtherModels { kind, name, has_hidden_layers };
-                    return Err(self.error(&[Key(section), Key(kind)], problem));
+                    let own = [Key(section), Key(kind)];
+                    let steps = if compared.is_some() { &[Key("compare")][..] } else { &own };
+                    let problem =
+                        FederationProblem::OtherModels { compared, kind, name, has_hidden_layers };
+                    return Err(self.error(steps, problem));
                 }
             }
         }

@@ -62,8 +62,14 @@ pub enum FederationProblem {
         trainer: String,
     },
     /// A trainer or an estimator that cannot use the model.
-    #[error("the {kind} `{name}` is for models {} hidden layers", if *.has_hidden_layers { "without" } else { "with" })]
+    #[error(
+        "{}the {kind} `{name}` is for models {} hidden layers",
+        .compared.as_ref().map(|method| format!("the method `{method}` in `compare`: ")).unwrap_or_default(),
+        if *.has_hidden_layers { "without" } else { "with" }
+    )]
     OtherModels {
+        /// The method that needs it, where `compare` lists it.
+        compared: Option<String>,
         /// What it is.
         kind: &'static str,
         /// Its name.
@@ -168,6 +174,14 @@ impl FederationProblem {
             Self::OtherRule { .. } => "set `rule = \"messages\"`, or choose another policy".into(),
             Self::PassesOn { .. } => {
                 "use the trainer `evidence` or, with hidden layers, `trunks`; or a policy other than `friends`".into()
+            }
+            Self::OtherModels { compared: Some(method), has_hidden_layers, .. } => {
+                let change = if *has_hidden_layers {
+                    "leave `hidden` out of `[model]`"
+                } else {
+                    "set `hidden` in `[model]`, such as hidden = [32, 16]"
+                };
+                format!("remove `{method}` from `compare`, or {change}")
             }
             Self::OtherModels { kind, has_hidden_layers: true, .. } => {
                 format!("leave `hidden` out of `[model]`, or set `{kind} = \"trunks\"`")

@@ -86,6 +86,9 @@ fn every_message_and_hint() {
         replaced("rounds = 20", "trainer = \"mixng\""),
         replaced("rounds = 20", "trainer = \"trunks\""),
         replaced("rounds = 20", "trainer = \"evidence\"\n[model]\nhidden = [5]"),
+        replaced("compare = [", "compare = [\"local-ensemble\", "),
+        replaced("compare = [", "compare = [\"cliques+evidence\", ")
+            .replace("[training]", "[model]\nhidden = [5]\n[training]"),
         replaced("[training]", "[benefit]\nestimator = \"trunks\"\n[training]"),
         replaced("rounds = 20", "rounds = 20\nrounds = 21"),
         replaced("rounds = 20", "rounds = "),

@@ -47,13 +47,14 @@ pub struct CalibrationBin {
 
 impl Calibration {
     /// The calibration of predicted logarithms of the odds of class 1, each with whether the row is of
-    /// class 1. `None` without rows.
+    /// class 1. `None` without rows of both classes: all rows of one class fit any slope.
     ///
     /// # Panics
     /// If a prediction is NaN.
     pub fn of(rows: &[(f64, bool)]) -> Option<Self> {
         assert!(rows.iter().all(|(odds, _)| !odds.is_nan()), "predictions are numbers");
-        if rows.is_empty() {
+        let ones = rows.iter().filter(|row| row.1).count();
+        if ones == 0 || ones == rows.len() {
             return None;
         }
         // The sum makes 0 of −0.
@@ -187,7 +188,10 @@ mod tests {
                 // Few different predictions, most of them extreme.
                 rows.iter_mut().for_each(|row| row.0 = (10.0 * row.0.round()).clamp(-30.0, 30.0));
             }
-            let found = Calibration::of(&rows).expect("rows");
+            let Some(found) = Calibration::of(&rows) else {
+                assert!(rows.iter().all(|row| row.1 == rows[0].1));
+                continue;
+            };
             let at = [found.slope, found.intercept];
             let least = objective(&rows, at);
             for (a, b) in [(1e-3, 0.0), (-1e-3, 0.0), (0.0, 1e-3), (0.0, -1e-3)] {
@@ -212,8 +216,11 @@ mod tests {
         assert!((found.intercept - 0.25_f64.ln()).abs() < 1e-3, "{found:?}");
         let bin = CalibrationBin { predicted: 0.5, observed: 0.2, count: 50 };
         assert_eq!(found.bins, [bin]);
-        let one_class = Calibration::of(&[(f64::INFINITY, false), (0.3, false)]).expect("rows");
-        assert!(one_class.slope.is_finite() && one_class.intercept.is_finite());
+        let infinite = Calibration::of(&[(f64::INFINITY, false), (0.3, true)]).expect("rows");
+        assert!(infinite.slope.is_finite() && infinite.intercept.is_finite());
+        for class in [false, true] {
+            assert_eq!(Calibration::of(&[(f64::INFINITY, class), (0.3, class)]), None);
+        }
         assert_eq!(Calibration::of(&[]), None);
     }
 }

@@ -30,6 +30,8 @@ pub struct MethodScores {
     pub participants: Vec<Score>,
     /// The means over the participants whose figures are defined.
     pub mean: Score,
+    /// For each method the standard error of the difference between both means, in figures of the same draws.
+    pub standard_errors: Vec<Option<f64>>,
 }
 
 impl Comparison {
@@ -83,6 +85,9 @@ impl Comparison {
                 };
                 MethodScores {
                     participants: pairs.iter().map(score).collect(),
+                    standard_errors: (0..methods)
+                        .map(|other| self.standard_error(&everybody, method, other))
+                        .collect(),
                     mean: Score {
                         value: mean(|pair| pair.value.as_ref()),
                         gain: mean(|pair| pair.gain.as_ref()),
@@ -90,6 +95,17 @@ impl Comparison {
                 }
             })
             .collect()
+    }
+
+    /// The standard error of the difference between the means of two methods.
+    fn standard_error(&self, everybody: &[Vec<Pair>], one: usize, other: usize) -> Option<f64> {
+        let values = everybody.iter().map(|pairs| [one, other].map(|at| pairs[at].value.as_ref()));
+        let defined = values.filter(|[one, other]| one.is_some() || other.is_some());
+        let differences: Option<Vec<Series>> =
+            defined.map(|[one, other]| one?.minus(other?)).collect();
+        let differences = differences?;
+        let all: Vec<&Series> = differences.iter().collect();
+        Series::mean(&all, self.replicates)?.standard_error()
     }
 
     /// Each method's figure and gain for a participant.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Calibration;
+use super::{Calibration, has_few_of_a_class};
 use crate::{LearnError, Metric, Scorer, Targets};
 
 /// The predictions of one model for the rows that it was not trained on.
@@ -69,12 +69,16 @@ impl Predictions {
     }
 
     /// The calibration of a method's predictions, those of all repeats together; `None` where rows do not
-    /// have one output for two classes.
+    /// have one output for two classes, and where a class has fewer than [`super::FEW_OF_A_CLASS`] rows, from which
+    /// two coefficients cannot be told.
     ///
     /// # Panics
     /// If there is no such method.
     pub fn calibration(&self, method: usize) -> Option<Calibration> {
         let Targets::Classes { labels, .. } = &self.targets else { return None };
+        if has_few_of_a_class(&self.targets) {
+            return None;
+        }
         let folds = &self.methods[method];
         let has_odds = folds.iter().all(|fold| fold.outputs.len() == fold.rows.len());
         let rows = folds.iter().flat_map(|fold| fold.rows.iter().zip(&fold.outputs));

@@ -32,6 +32,24 @@ impl Series {
         (!series.is_empty()).then(|| Self { value: mean(&|one| one.value), drawn: drawn.collect() })
     }
 
+    /// The difference from another figure, draw by draw. `None` where one has no draws, or others: draws are
+    /// left out where the rows drawn do not define a figure, which are the same for all methods.
+    pub(super) fn minus(&self, other: &Self) -> Option<Self> {
+        if self.drawn.is_empty() || self.drawn.len() != other.drawn.len() {
+            return None;
+        }
+        let drawn = self.drawn.iter().zip(&other.drawn).map(|(one, other)| one - other);
+        Some(Self { value: self.value - other.value, drawn: drawn.collect() })
+    }
+
+    /// The standard deviation over the draws.
+    pub(super) fn standard_error(&self) -> Option<f64> {
+        let count = self.drawn.len() as f64;
+        let mean = self.drawn.iter().sum::<f64>() / count;
+        let squares = self.drawn.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
+        (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
+    }
+
     /// The figure with the interval from the 2.5th to the 97.5th percentile of its draws.
     pub(super) fn figure(&self) -> Figure {
         let mut sorted = self.drawn.clone();
@@ -74,6 +92,20 @@ mod tests {
             Series::new(Some(2.0), Vec::new()).expect("defined").figure(),
             Figure::Value(2.0)
         );
+    }
+
+    #[test]
+    fn a_difference_is_taken_draw_by_draw() {
+        let one = Series { value: 3.0, drawn: vec![2.0, 4.0, 6.0] };
+        let other = Series { value: 1.0, drawn: vec![1.0, 2.0, 3.0] };
+        let found = one.minus(&other).expect("as many draws");
+        assert_eq!((found.value, &found.drawn[..]), (2.0, &[1.0, 2.0, 3.0][..]));
+        assert_eq!(found.standard_error(), Some(1.0));
+        assert_eq!(one.minus(&one).and_then(|none| none.standard_error()), Some(0.0));
+        let fewer = Series { value: 1.0, drawn: vec![1.0] };
+        let none = Series { value: 1.0, drawn: Vec::new() };
+        assert!(one.minus(&fewer).is_none() && none.minus(&none).is_none());
+        assert_eq!((fewer.standard_error(), none.standard_error()), (None, None));
     }
 
     #[test]

@@ -349,6 +349,13 @@ fn the_calibration_is_that_of_all_repeats() {
     let found = predictions.expect("good").calibration(0);
     assert_eq!(found, Calibration::of(&rows));
     assert_eq!(found.expect("two classes").bins.len(), 10);
+    for (ones, is_defined) in [(0, false), (9, false), (10, true), (30, true), (31, false)] {
+        let labels: Vec<u32> = (0..40).map(|row| u32::from(row < ones)).collect();
+        let methods = vec![folds_of(40, 2, 5, &mut stream, |_, stream| vec![normal(stream)])];
+        let targets = Targets::Classes { labels, count: 2 };
+        let predictions = Predictions::new(targets, None, methods).expect("good");
+        assert_eq!(predictions.calibration(0).is_some(), is_defined, "{ones} of 40 rows");
+    }
     let numbers = Case::random(TaskKind::Regression, 1, &mut stream).predictions();
     let classes = Case::random(TaskKind::Classes, 1, &mut stream).predictions();
     assert_eq!((numbers.calibration(0), classes.calibration(0)), (None, None));

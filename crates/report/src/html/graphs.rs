@@ -17,7 +17,10 @@ use super::{
     order::order,
     text::{at, listed, name, names, short},
 };
-use crate::{figures::weights, number, plural, rows_text};
+use crate::{
+    figures::{was_delivered, weights},
+    plural, worth,
+};
 
 /// The graphs of a federation.
 #[derive(Clone, Copy)]
@@ -175,7 +178,8 @@ fn competing(record: &Record) -> Graph {
 }
 
 fn benefit(record: &Record) -> Graph {
-    let used: BTreeSet<(usize, usize)> = record.usage.iter().copied().collect();
+    let delivered = |edge: &&(usize, usize)| was_delivered(&record.summary, edge.0, edge.1);
+    let used: BTreeSet<(usize, usize)> = record.usage.iter().filter(delivered).copied().collect();
     let most = record.benefit.iter().map(|edge| edge.2).filter(|value| value.is_finite());
     let most = most.fold(f64::MIN_POSITIVE, f64::max);
     let edges = record.benefit.iter().map(|&(from, to, value)| {
@@ -206,22 +210,17 @@ fn benefit(record: &Record) -> Graph {
     }
 }
 
-/// A benefit in words, and how probable it is that both have one task, where that was asked.
-pub fn worth(record: &Record, edge: (usize, usize), benefit: f64) -> String {
-    match record.related.get(&edge) {
-        None => number(benefit),
-        Some(related) => format!("{}, related with {:.0} %", rows_text(benefit), 100.0 * related),
-    }
-}
-
 fn usage(record: &Record) -> Graph {
     let own = record.summary.own();
     let weights = |helped: usize| own.map(|own| weights(own, helped)).unwrap_or_default();
     let weights: Vec<_> = (0..record.summary.participants.len()).map(weights).collect();
     let edges = record.usage.iter().map(|&(from, to)| {
         let part = weights[to].get(&from).copied().map(f64::from);
-        Edge { from, to, value: part, strength: part.unwrap_or(0.5), is_refused: false }
+        let is_refused = !was_delivered(&record.summary, from, to);
+        Edge { from, to, value: part, strength: part.unwrap_or(0.5), is_refused }
     });
+    let edges: Vec<Edge> = edges.collect();
+    let withheld = edges.iter().filter(|edge| edge.is_refused).count();
     Graph {
         id: "usage",
         title: "Who learns from whom",
@@ -229,13 +228,19 @@ fn usage(record: &Record) -> Graph {
             @if is_lost(record, &record.usage) { "cannot be read" }
             @else if record.usage.is_empty() { "nobody learns from anybody" } @else {
                 (key("usage", false)) " "
-                (plural(record.usage.len(), "edge", "edges")) ", in the direction of the data"
+                (plural(edges.len() - withheld, "edge", "edges")) ", in the direction of the data"
+                @if withheld > 0 {
+                    "; " (key("usage", true)) " " (withheld) " in the plan, but nothing was delivered"
+                }
             }
         },
-        edges: edges.collect(),
+        edges,
         words: |drawing, edge| {
             let how = edge.value.map(|part| format!(" (weight {part:.2})")).unwrap_or_default();
             let [helper, helped] = [edge.from, edge.to].map(|one| shown(drawing.name(one)));
+            if edge.is_refused {
+                return format!("in the plan, but nothing of {helper} was delivered to {helped}");
+            }
             format!("{helped} learns from {helper}{how}")
         },
         is_directed: true,
@@ -342,8 +347,8 @@ const MOST_HELPERS: usize = 25;
 /// What the graphs show, in words.
 fn table(drawing: &Drawing<'_>, shown_order: &[usize]) -> Markup {
     let (record, count) = (drawing.record, drawing.count());
-    let (mut rivals, mut helpers, mut from) =
-        (vec![Vec::new(); count], vec![Vec::new(); count], vec![Vec::new(); count]);
+    let [mut rivals, mut from, mut withheld] = [(); 3].map(|()| vec![Vec::new(); count]);
+    let mut helpers = vec![Vec::new(); count];
     for &(a, b, _) in &record.competing {
         rivals[a].push(b);
         rivals[b].push(a);
@@ -354,7 +359,11 @@ fn table(drawing: &Drawing<'_>, shown_order: &[usize]) -> Markup {
         .for_each(|&(helper, helped, value)| helpers[helped].push((helper, value)));
     // Who helps most comes first: of many helpers the last ones are not told.
     helpers.iter_mut().for_each(|all| all.sort_by(|a, b| b.1.total_cmp(&a.1)));
-    record.usage.iter().for_each(|&(helper, helped)| from[helped].push(helper));
+    for &(helper, helped) in &record.usage {
+        let is_delivered = was_delivered(&record.summary, helper, helped);
+        let lists = if is_delivered { &mut from } else { &mut withheld };
+        lists[helped].push(helper);
+    }
     let list = |all: &[usize]| {
         html! { @if all.is_empty() { "nobody" } @else { (names(all.iter().map(|&one| drawing.name(one)))) } }
     };
@@ -378,13 +387,18 @@ fn table(drawing: &Drawing<'_>, shown_order: &[usize]) -> Markup {
                                 @if helpers[one].is_empty() { "nobody" }
                                 @for (place, (helper, value)) in helpers[one].iter().take(MOST_HELPERS).enumerate() {
                                     @if place > 0 { ", " }
-                                    (listed(drawing.name(*helper))) " " (number(*value))
+                                    (listed(drawing.name(*helper))) " (" (worth(record, (*helper, one), *value)) ")"
                                 }
                                 @if helpers[one].len() > MOST_HELPERS {
                                     ", and " (helpers[one].len() - MOST_HELPERS) " more who help less"
                                 }
                             }
-                            td { (list(&from[one])) }
+                            td {
+                                (list(&from[one]))
+                                @if !withheld[one].is_empty() {
+                                    "; in the plan, but nothing was delivered: " (list(&withheld[one]))
+                                }
+                            }
                         }
                     }
                 }

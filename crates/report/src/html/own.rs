@@ -10,11 +10,13 @@ use maud::{Markup, html};
 
 use super::{
     Page, cards, curves,
-    graphs::worth,
     live::{follows, footer, shell},
     text::{count, name, names, said},
 };
-use crate::figures::{Verdict, local, score, shown_figure, shown_gain};
+use crate::{
+    figures::{Verdict, local, score, shown_figure, shown_gain},
+    worth,
+};
 
 /// The page of one participant.
 pub fn own_page(page: &Page, participant: usize, version: &str) -> String {

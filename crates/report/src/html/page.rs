@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     audit::{finding_text, looked_at},
-    figures::{Verdict, evaluation, scores, shown_gain},
+    figures::{Verdict, evaluation, scores, shown_gain, was_delivered},
     plural,
 };
 
@@ -232,7 +232,11 @@ fn tiles(page: &Page) -> Markup {
                 (ledger::tile(&count(Verdict::Worse).to_string(), "worse off"))
             }
             @if !is_lost(&page.record, &page.record.usage) {
-                (ledger::tile(&page.record.usage.len().to_string(), "edges in the plan"))
+                @let withheld = page.record.usage.iter().filter(|edge| !was_delivered(summary, edge.0, edge.1)).count();
+                @let what = if withheld == 0 { "edges in the plan".to_owned() } else {
+                    format!("edges in the plan; over {withheld} of them nothing was delivered")
+                };
+                (ledger::tile(&page.record.usage.len().to_string(), &what))
                 (ledger::tile(&page.refused().len().to_string(), "useful edges refused"))
             }
         }

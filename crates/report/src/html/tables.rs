@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::text::{lines, name, said};
 use crate::{
-    figures::{comparison, evaluation, everybody, further, legend},
+    figures::{comparison, evaluation, everybody, further, further_columns, legend},
     run::notes,
     status::{disclosure_lines, plan_lines},
 };
@@ -58,7 +58,8 @@ pub fn methods(summary: &Summary) -> Markup {
         }
         @let further = further(summary);
         @if !further.is_empty() {
-            @let headings = [&["mean over the participants".to_owned()], &all_headings[1..]].concat();
+            @let columns = further_columns(summary).iter().map(|column| said(column)).collect();
+            @let headings = [vec!["mean over the participants".to_owned()], columns].concat();
             details {
                 summary { "Further figures" }
                 (figures("Further figures", &headings, &further))

@@ -3,7 +3,7 @@
 use fedcompetitors_record::{
     Curve, Direction, Disclosure, Figure, Flaw, Forecast, IncidentKind, Interval, LedgerLine,
     Method, Metric, Model, Moved, Participant, PlanFigures, PlanStep, Role, Rule, Score, Scores,
-    Session, Status, Summary,
+    Session, StandardError, Status, Summary, TestedRows,
 };
 
 use super::*;
@@ -274,6 +274,104 @@ fn a_curve_has_the_colour_of_its_methods_role() {
         assert!(page.contains(&key), "{key}");
         assert_eq!(page.matches(&format!("course {class}\"")).count(), 2, "the key and one curve");
     }
+}
+
+#[test]
+fn an_edge_over_which_nothing_was_delivered_looks_different() {
+    let mut run = small(&["A", "B", "C"]);
+    let model = &mut run.record.summary.methods[0].models[2];
+    (model.provenance, model.parts) = (vec![2], Vec::new());
+    run.record.related.insert((0, 2), 0.97);
+    run.record.benefit[0].2 = 120.4;
+    let page = page(&run);
+    for words in [
+        "0 edges, in the direction of the data",
+        "1 in the plan, but nothing was delivered",
+        "<g class=\"edge usage refused\" role=\"img\" aria-label=\"in the plan, but nothing of A was delivered to C\">",
+        "edges in the plan; over 1 of them nothing was delivered",
+        "<td>nobody; in the plan, but nothing was delivered: A</td>",
+        "A would help C (worth about 120 rows of its own, related with 97 %), not used",
+        "A (worth about 120 rows of its own, related with 97 %)",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("C learns from A"));
+}
+
+#[test]
+fn the_markdown_page_says_what_data_is_worth() {
+    let mut record = record(&["A", "B", "C"]);
+    record.benefit = vec![(0, 2, 120.4), (1, 2, 300.0), (2, 1, 0.2)];
+    record.related = [((0, 2), 0.97), ((1, 2), 0.8)].into();
+    let page = crate::run_markdown(&record);
+    let (_, section) = page.split_once("## Who would help whom").expect("a section");
+    insta::assert_snapshot!(section.split("\n\n").nth(1).expect("lines"));
+}
+
+/// Methods with these means, and a constant prediction.
+fn with_means(direction: Direction, means: [f64; 3], constant: f64) -> Summary {
+    let scores = |value: f64| {
+        let score = |value| Score { value: Figure::Value(value), gain: Figure::Undefined };
+        let undefined = Score::default();
+        let participants = vec![score(value), score(value), undefined];
+        vec![Scores { metric: "AUC".into(), mean: score(value), participants }]
+    };
+    let names = ["optimal+mixing", "local", "optimal+other"];
+    let methods = names.iter().zip(means).map(|(name, value)| {
+        let role = if name == &names[0] { Role::Own } else { Role::Baseline };
+        Method { scores: scores(value), ..method(name, role, 0.0, 3) }
+    });
+    let mut summary = small(&["A", "B", "C"]).record.summary;
+    let pairs = [("local", "optimal+mixing"), ("optimal+other", "optimal+mixing")];
+    let pairs = pairs.into_iter().chain([("optimal+mixing", "constant")]);
+    let error = |(a, b): (&str, &str)| StandardError { methods: [a.into(), b.into()], error: 0.01 };
+    summary.standard_errors = pairs.map(error).collect();
+    summary.metric.direction = direction;
+    summary.methods = methods.collect();
+    summary.constant = scores(constant);
+    summary
+}
+
+#[test]
+fn ties_and_a_better_constant_prediction_are_named() {
+    use Direction::{Higher, Lower};
+    let cases = [
+        with_means(Higher, [0.8, 0.7, 0.6], 0.5),
+        with_means(Higher, [0.7, 0.7, 0.6], 0.5),
+        with_means(Higher, [0.7, 0.695, 0.7], 0.692),
+        with_means(Lower, [0.7, 0.8, 0.6], 0.5),
+        with_means(Lower, [0.7, 0.705, 0.8], 0.7),
+    ];
+    insta::assert_snapshot!(
+        cases.each_ref().map(|summary| crate::run::notes(summary).join("\n")).join("\n\n")
+    );
+}
+
+#[test]
+fn an_evaluation_has_its_true_name() {
+    let fold = |repeat, fold| vec![Session::Final, Session::Fold { repeat, fold }];
+    let [group, time] = ["patient_id", "year"].map(str::to_owned);
+    let text = |rows: &TestedRows, sessions: Vec<Session>| {
+        let mut summary = small(&["A", "B", "C"]).record.summary;
+        (summary.tested_rows, summary.sessions) = (rows.clone(), sessions);
+        figures::legend(&summary)
+    };
+    let rows = [TestedRows::Single, TestedRows::Groups(group), TestedRows::Later(time)];
+    let texts = rows.each_ref().map(|rows| {
+        [fold(1, 1), fold(2, 1), fold(1, 5), fold(2, 5)]
+            .map(|sessions| text(rows, sessions))
+            .join("\n")
+    });
+    insta::assert_snapshot!(texts.join("\n\n"));
+}
+
+#[test]
+fn further_figures_have_a_constant_prediction_and_say_over_whom_means_are() {
+    let mut summary = with_means(Direction::Higher, [0.8, 0.7, 0.6], 0.5);
+    summary.metric.name = "accuracy".into();
+    let rows = [vec!["mean".into()], figures::further_columns(&summary)].concat();
+    let rows = [rows, figures::further(&summary).concat()].map(|row| row.join(" | "));
+    insta::assert_snapshot!(rows.join("\n"));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! What models predict for rows that they were not trained on, and the figures that follow.
 
 use fedcompetitors_federate::exchange;
-use fedcompetitors_record::{Figure, Interval, Score, Scores, Session};
+use fedcompetitors_record::{Figure, Interval, Score, Scores, Session, StandardError};
 use rusqlite::params;
 
-use super::{Store, from_json, named};
-use crate::RunError;
+use super::{Store, from_json, json, named};
+use crate::{RunError, figures::Figures};
 
 /// What a method predicts for the rows of a test.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,16 +53,21 @@ impl Store {
             .collect()
     }
 
-    /// Keeps the figures of methods, by name.
-    pub fn add_figures(&mut self, figures: &[(String, Vec<Scores>)]) -> Result<(), RunError> {
+    /// Keeps the figures of methods.
+    pub fn add_figures(&mut self, figures: &Figures) -> Result<(), RunError> {
+        let Figures { methods, standard_errors } = figures;
         self.change(|transaction| {
             transaction.execute("DELETE FROM figures", [])?;
+            transaction.execute(
+                "INSERT OR REPLACE INTO run VALUES ('standard-errors', ?)",
+                [json(standard_errors)],
+            )?;
             let mut insert = transaction.prepare(
                 "INSERT INTO figures (method, metric, participant, value, low, high, gain, gain_low,
                                       gain_high)
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             )?;
-            for (method, scores) in figures {
+            for (method, scores) in methods {
                 for Scores { metric, mean, participants } in scores {
                     let each = participants.iter().enumerate().map(|(at, one)| (Some(at), one));
                     for (participant, Score { value, gain }) in
@@ -91,6 +96,13 @@ impl Store {
             }
             Ok(())
         })
+    }
+
+    /// How sure differences between methods are, once all sessions are done.
+    pub fn standard_errors(&self) -> Result<Vec<StandardError>, RunError> {
+        let what = || self.damaged("the standard errors cannot be read".into());
+        self.said("standard-errors")?
+            .map_or(Ok(Vec::new()), |text| from_json(&text).ok_or_else(what))
     }
 
     /// The figures of a method, once all sessions are done; `count` participants are known.

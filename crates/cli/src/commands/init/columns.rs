@@ -31,6 +31,8 @@ pub enum Use {
     Target,
     By,
     Identifier,
+    /// Identifiers of patients or the like, with several rows each.
+    Group,
     Date,
     /// Texts, too many for categories.
     Text,
@@ -126,6 +128,7 @@ impl Columns {
             _ if at == self.target => Use::Target,
             _ if Some(at) == self.by => Use::By,
             Impression::Identifier => Use::Identifier,
+            Impression::Group => Use::Group,
             Impression::Date => Use::Date,
             _ if is_mostly_of_numbers(column) => {
                 Use::Numbers { log: *impression == Impression::LongTail }
@@ -168,6 +171,11 @@ fn merged(surveys: &[Survey], name: &str) -> Merged {
             }
             _ => None,
         };
+    }
+    // Where patients come back in one file, they may come once in another.
+    if votes.contains_key(&Impression::Group) {
+        let once = votes.remove(&Impression::Identifier).unwrap_or_default();
+        *votes.entry(Impression::Group).or_default() += once;
     }
     let all: usize = votes.values().sum();
     let most = votes.into_iter().find(|&(_, count)| 2 * count > all);

@@ -87,7 +87,14 @@ impl Draft<'_> {
             "\n[model]\nhidden = {hidden:<20} # widths of hidden layers; empty: linear or logistic regression"
         );
         text.push_str(&self.choices.sections());
-        text.push_str("\n[evaluation]\nrepeats = 2                   # times that rows are divided into folds\nfolds = 5                     # each tests models that were trained on the others\n");
+        text.push_str("\n[evaluation]\nrepeats = 2                   # times that rows are divided into folds; 1 with `time`\nfolds = 5                     # each tests models that were trained on the others\n");
+        if let Some(group) = self.columns.used(|usage| usage == Use::Group).first() {
+            let _ = writeln!(
+                text,
+                "# Rows with the same value, such as those of one patient, are tested together.\ngroups = {}",
+                quoted(group)
+            );
+        }
         for Participant { name, data } in self.participants {
             let _ = write!(
                 text,
@@ -140,6 +147,10 @@ impl Draft<'_> {
         );
         let unused: Vec<(&str, Vec<String>)> = [
             ("they look like identifiers", Use::Identifier),
+            (
+                "they look like identifiers of patients or the like, with several rows each",
+                Use::Group,
+            ),
             ("they look like dates", Use::Date),
             ("they have too many different texts for categories", Use::Text),
         ]
@@ -204,9 +215,16 @@ impl Draft<'_> {
                 shown_list(&columns.partial)
             ));
         }
-        let unused = columns.used(|usage| matches!(usage, Use::Identifier | Use::Date | Use::Text));
+        let unused = columns
+            .used(|usage| matches!(usage, Use::Identifier | Use::Group | Use::Date | Use::Text));
         if !unused.is_empty() {
             notes.push(format!("not learned (see `ignore` in the file): {}", shown_list(&unused)));
+        }
+        if let Some(group) = columns.used(|usage| usage == Use::Group).first() {
+            notes.push(format!(
+                "rows with the same `{}` are tested together (see `groups` in the file)",
+                shown(group)
+            ));
         }
         let categories = columns.used(|usage| usage == Use::Categories);
         if !categories.is_empty() {
