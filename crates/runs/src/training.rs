@@ -329,7 +329,8 @@ impl Trainings<'_> {
         Ok(String::from_utf8_lossy(&proof).into_owned())
     }
 
-    /// How good everybody's model is on its validation data, and in the end on its test data.
+    /// How good everybody's model is on its validation data, where it was not fitted to them, and in the end on its
+    /// test data.
     fn figures(
         &self,
         ready: &Ready<'_>,
@@ -339,8 +340,13 @@ impl Trainings<'_> {
     ) -> Vec<Figure> {
         let metric = self.prepared.metric().title();
         let tests = is_last && self.session != Session::Final;
-        let parts: &[Part] =
-            if tests { &[Part::Validation, Part::Test] } else { &[Part::Validation] };
+        let validates = ready.trainer.validates(!self.prepared.model().is_linear());
+        let parts: &[Part] = match (validates, tests) {
+            (true, true) => &[Part::Validation, Part::Test],
+            (true, false) => &[Part::Validation],
+            (false, true) => &[Part::Test],
+            (false, false) => &[],
+        };
         self.learners
             .par_iter()
             .enumerate()

@@ -53,6 +53,10 @@ impl Trainer for Evidence {
         Models::Linear
     }
 
+    fn validates(&self, _: bool) -> bool {
+        false
+    }
+
     fn most_coefficients(&self, folds: u32) -> Option<usize> {
         Some(most_coefficients(folds))
     }

@@ -52,6 +52,10 @@ impl Trainer for Local {
         true
     }
 
+    fn validates(&self, have_hidden_layers: bool) -> bool {
+        have_hidden_layers
+    }
+
     fn begin(
         &self,
         federation: &Federation<'_>,

@@ -114,6 +114,12 @@ pub trait Trainer: Debug + Send + Sync {
         Models::Any
     }
 
+    /// Whether validation rows are kept out of the fit, for models without hidden layers or with them. Exact fits use
+    /// them, and choose by cross-validation inside.
+    fn validates(&self, _have_hidden_layers: bool) -> bool {
+        true
+    }
+
     /// The most coefficients (features times outputs) of a model that it can use in reasonable time, given the
     /// number of folds; 1 for a part of the rows that is held out.
     fn most_coefficients(&self, _folds: u32) -> Option<usize> {

@@ -57,7 +57,13 @@ impl Axes {
 pub fn section(page: &Page, curves: &[&Curve]) -> Markup {
     let summary = page.summary();
     let Some(axes) = Axes::of(curves) else {
-        return html! { p.note { "There are no figures yet." } };
+        let has_models = summary.own().is_some_and(|own| !own.done.is_empty());
+        let note = if has_models {
+            "There are no curves: models were fitted to all rows that are not tested, validation rows included."
+        } else {
+            "There are no figures yet."
+        };
+        return html! { p.note { (note) } };
     };
     let mut by_participant: BTreeMap<usize, Vec<&Curve>> = BTreeMap::new();
     for &curve in curves {

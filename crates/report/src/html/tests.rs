@@ -519,6 +519,18 @@ fn a_page_about_nothing_is_a_page() {
 }
 
 #[test]
+fn without_validation_figures_there_are_no_curves() {
+    let mut run = small(&["A", "B", "C"]);
+    assert!(page(&run).contains("own validation data"));
+    run.record.curves.clear();
+    let fitted = page(&run);
+    assert!(fitted.contains("There are no curves: models were fitted to all rows"));
+    assert!(!fitted.contains("own validation data"));
+    run.record.summary.methods[0].done.clear();
+    assert!(page(&run).contains("There are no figures yet."));
+}
+
+#[test]
 fn numbers_that_are_none_do_no_harm() {
     let mut run = small(&["A", "B", "C", "D"]);
     run.record.benefit[0].2 = f64::INFINITY;

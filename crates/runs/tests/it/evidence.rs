@@ -1,12 +1,12 @@
 //! Runs with models without hidden layers: odd data, and settings that must reach the exact fits.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{Dependence, Part, Targets};
 use fedcompetitors_record::{Disclosure, Session};
-use fedcompetitors_runs::{Prepared, RunError, audit, read_model, summary};
+use fedcompetitors_runs::{Prepared, RunError, audit, read_model, summary, write_metrics};
 
 use super::run_into;
 
@@ -138,6 +138,36 @@ fn balanced_classes_count_the_same_in_exact_fits() {
     assert!((last + ratio.ln() - balanced[coefficients.len()]).abs() < 1e-5);
     assert!(shown.iter().any(|title| title.contains("calibration")));
     assert!(!hidden.iter().any(|title| title.contains("calibration")));
+}
+
+/// Exact fits use the validation rows, so no figure on them is kept; trainers by gradients, and networks, have one.
+#[test]
+fn exact_fits_have_no_validation_figures() {
+    let files: Vec<(&str, String)> = ["A", "B", "C"]
+        .into_iter()
+        .zip(1..)
+        .map(|(name, seed)| (name, table(seed, 60, 2, drawn)))
+        .collect();
+    for (layers, validated) in
+        [("", &["fedavg"][..]), ("hidden = [4]", &["fedavg", "local", "optimal+trunks"][..])]
+    {
+        let settings = format!(
+            "compare = [\"fedavg\", \"optimal+local\"]\n[task]\ntarget = \"y\"\n[data]\nignore = [\"who\", \"when\"]\n[model]\n{layers}\n[training]\nrounds = 4\n[evaluation]\nfolds = 2\nreplicates = 100\n"
+        );
+        let case = Case::new(&settings, &files).expect("good");
+        let mut table = Vec::new();
+        write_metrics(&case.run(), &mut table).expect("a record").expect("written");
+        let table = String::from_utf8(table).expect("text");
+        let of = |split: &str| -> BTreeSet<String> {
+            let lines = table.lines().filter(|line| line.split(',').any(|field| field == split));
+            let is_of = |method: &&String| method.as_str() != "optimal+local";
+            let methods = lines.filter_map(|line| line.split(',').nth(1).map(str::to_owned));
+            methods.collect::<BTreeSet<_>>().iter().filter(is_of).cloned().collect()
+        };
+        let expected: BTreeSet<String> = validated.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(of("validation"), expected, "{table}");
+        assert_eq!(of("test").len(), 3, "{table}");
+    }
 }
 
 /// A participant with three rows, one with one class, one with constant columns, and more columns than rows:
