@@ -119,11 +119,12 @@ fn experiment_title(stored: &Stored) -> String {
 pub fn details(text: &mut String, federations: &[Federation]) {
     for federation in federations {
         let made = |key| federation.made.get(key).unwrap_or(NOT_RECORDED);
+        let note = federation.made.get("note").map(|note| format!("; {note}")).unwrap_or_default();
         let _ = write!(
             text,
             "\n<details><summary>{}: figures with 95 % intervals</summary>\n\n\
              {}; {} participants, {} repeats of {} folds; intervals from drawing rows by bootstrap. The runs took {} s in \
-             all, without scikit-learn ({}, {} threads, commit {}, {}). Stored in `{}/federations/{}`.\n\n",
+             all, without scikit-learn ({}, {} threads, commit {}, {}{note}). Stored in `{}/federations/{}`.\n\n",
             federation.title(),
             federation.metric(),
             made("participants"),
