@@ -80,14 +80,14 @@ proptest! {
 }
 
 /// Six participants; two groups, and one that only takes.
-struct Case {
-    competing: CompetingGraph,
-    learners: Vec<NativeLearner>,
-    usage: UsageGraph,
+pub struct Case {
+    pub competing: CompetingGraph,
+    pub learners: Vec<NativeLearner>,
+    pub usage: UsageGraph,
 }
 
 impl Case {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let synthetic =
             Synthetic { samples: vec![40; 6], negated: vec![false; 6], ..Synthetic::weak() };
         let learners = synthetic.learners(3, 20, 10).expect("learners");
@@ -99,13 +99,13 @@ impl Case {
         Self { competing, learners, usage: usage.build() }
     }
 
-    fn federation(&self) -> Federation<'_> {
+    pub fn federation(&self) -> Federation<'_> {
         let learners = self.learners.iter().map(|learner| learner as &dyn Learner).collect();
         Federation::new(&self.competing, learners, 5).expect("one learner each")
     }
 }
 
-fn no_benefit(usage: &UsageGraph) -> BenefitGraph {
+pub fn no_benefit(usage: &UsageGraph) -> BenefitGraph {
     BenefitGraph::builder(usage.participants()).build()
 }
 

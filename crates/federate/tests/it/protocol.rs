@@ -11,52 +11,22 @@ use fedcompetitors_federate::{
     saved,
     train::{Averaging, Effort, Mixed, Mixing, Proximal, Scaffold, Trainer},
 };
-use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, Participants, UsageGraph, bits::ones, random::Stream,
-};
-use fedcompetitors_learn::{Learner, NativeLearner, OptimizerSettings, synthetic::Synthetic};
+use fedcompetitors_graphs::{bits::ones, random::Stream};
+use fedcompetitors_learn::OptimizerSettings;
 use fedcompetitors_record::Content;
 use fedcompetitors_testing::repeat;
 
-/// Six participants; a group of three, one of two, and one that only takes.
-struct Case {
-    competing: CompetingGraph,
-    learners: Vec<NativeLearner>,
-    usage: UsageGraph,
+use crate::exchange::{Case, no_benefit};
+
+fn effort() -> Effort {
+    let rule = OptimizerSettings::Adam { rate: 0.01, decay: 0.001 };
+    Effort { evaluations: 24, local_steps: 5, rule, batch: Some(8) }
 }
 
-impl Case {
-    fn new() -> Self {
-        let synthetic =
-            Synthetic { samples: vec![30; 6], negated: vec![false; 6], ..Synthetic::weak() };
-        let learners = synthetic.learners(4, 15, 5).expect("learners");
-        let mut competing = CompetingGraph::builder(&Participants::numbered(6));
-        for (a, b) in [(0, 3), (1, 4), (2, 3)] {
-            competing.report(a, b).expect("two participants");
-        }
-        let competing = competing.build();
-        let mut usage = UsageGraph::builder(competing.participants());
-        for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 1), (1, 2), (3, 4), (4, 3), (4, 5)] {
-            usage.add(from, to).expect("new");
-        }
-        Self { competing, learners, usage: usage.build() }
-    }
-
-    fn federation(&self) -> Federation<'_> {
-        let learners = self.learners.iter().map(|learner| learner as &dyn Learner).collect();
-        Federation::new(&self.competing, learners, 5).expect("one learner each")
-    }
-
-    fn effort() -> Effort {
-        let rule = OptimizerSettings::Adam { rate: 0.01, decay: 0.001 };
-        Effort { evaluations: 24, local_steps: 5, rule, batch: Some(8) }
-    }
-
-    fn begin(&self, trainer: &dyn Trainer) -> Box<dyn Coordinate> {
-        let benefit = BenefitGraph::builder(self.usage.participants()).build();
-        let training = trainer.begin(&self.federation(), &self.usage, &benefit, Self::effort());
-        training.coordinator().expect("a trainer of the protocol")
-    }
+fn begin(case: &Case, trainer: &dyn Trainer) -> Box<dyn Coordinate> {
+    let benefit = no_benefit(&case.usage);
+    let training = trainer.begin(&case.federation(), &case.usage, &benefit, effort());
+    training.coordinator().expect("a trainer of the protocol")
 }
 
 fn trainers() -> Vec<Box<dyn Trainer>> {
@@ -122,7 +92,7 @@ struct Elsewhere<'a> {
 impl<'a> Elsewhere<'a> {
     fn new(case: &'a Case) -> Self {
         let federation = case.federation();
-        let endpoint = |who| Endpoint::new(Participant::new(&federation, who, Case::effort()));
+        let endpoint = |who| Endpoint::new(Participant::new(&federation, who, effort()));
         let kept = (0..6).map(|who| saved::write(&endpoint(who))).collect();
         Self { federation, kept, earlier: vec![Vec::new(); 6] }
     }
@@ -203,7 +173,7 @@ impl<'a> Elsewhere<'a> {
 fn run(case: &Case, trainer: &dyn Trainer, seed: u64, troubled: bool) -> Ended {
     let mut stream = Stream::new(seed, "troubles", 0);
     let mut elsewhere = Elsewhere::new(case);
-    let mut coordinator = case.begin(trainer);
+    let mut coordinator = begin(case, trainer);
     let mut exchange = Exchange::recorded(&case.competing, None);
     let (mut transfers, mut incidents) = (Vec::new(), Vec::new());
     while !coordinator.is_finished() {
@@ -244,8 +214,8 @@ fn troubles_of_a_carrier_change_no_byte() {
     for (at, trainer) in trainers().iter().enumerate() {
         let quiet = run(&case, &**trainer, 0, false);
         let (federation, usage) = (case.federation(), &case.usage);
-        let benefit = BenefitGraph::builder(usage.participants()).build();
-        let here = trainer.train(&federation, usage, &benefit, Case::effort()).expect("it ends");
+        let benefit = no_benefit(usage);
+        let here = trainer.train(&federation, usage, &benefit, effort()).expect("it ends");
         assert_eq!(quiet.models, here, "{trainer:?}: as in one process");
         assert!(quiet.incidents.is_empty());
         for schedule in 0..u64::from(repeat(20)) {
@@ -261,7 +231,7 @@ fn whatever_is_given_is_in_the_ledger_and_carries_no_competitor() {
     let case = Case::new();
     for trainer in trainers() {
         let mut elsewhere = Elsewhere::new(&case);
-        let mut coordinator = case.begin(&*trainer);
+        let mut coordinator = begin(&case, &*trainer);
         let mut exchange = Exchange::recorded(&case.competing, None);
         let mut stream = Stream::new(1, "order", 0);
         while !coordinator.is_finished() {
@@ -292,7 +262,7 @@ fn whatever_is_given_is_in_the_ledger_and_carries_no_competitor() {
 fn an_answer_to_something_else_counts_as_missing() {
     let case = Case::new();
     let mut elsewhere = Elsewhere::new(&case);
-    let mut coordinator = case.begin(&Mixing::default());
+    let mut coordinator = begin(&case, &Mixing::default());
     let mut exchange = Exchange::recorded(&case.competing, None);
     let mut stream = Stream::new(2, "order", 0);
     exchange.begin(1);
@@ -321,8 +291,8 @@ fn an_answer_to_something_else_counts_as_missing() {
 fn a_participant_refuses_what_does_not_fit() {
     let case = Case::new();
     let federation = case.federation();
-    let mut participant = Participant::new(&federation, 1, Case::effort());
-    let mut coordinator = case.begin(&Averaging {});
+    let mut participant = Participant::new(&federation, 1, effort());
+    let mut coordinator = begin(&case, &Averaging {});
     let mut exchange = Exchange::new(&case.competing);
     exchange.begin(1);
     let phase = coordinator.begin(&mut exchange).expect("nothing is given yet");
@@ -347,7 +317,7 @@ fn a_participant_refuses_what_does_not_fit() {
 #[test]
 fn bytes_that_are_no_message_are_refused() {
     let case = Case::new();
-    let mut coordinator = case.begin(&Scaffold {});
+    let mut coordinator = begin(&case, &Scaffold {});
     let mut exchange = Exchange::new(&case.competing);
     let phase = coordinator.begin(&mut exchange).expect("nothing is given yet");
     let request = phase.requests()[0].clone().expect("everybody is asked");
