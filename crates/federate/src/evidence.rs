@@ -71,7 +71,7 @@ pub fn commit(
         .collect::<Result<Vec<_>, FederateError>>()?;
     let coefficients = own(federation, 0)?.rows().coefficients();
     let submissions = messages.into_iter().enumerate().map(|(from, values)| {
-        let carried = federation.own(from);
+        let carried = federation.site(from).own();
         exchange.is_there(from).then(|| Submission { values, before: Vec::new(), carried })
     });
     let submissions = submissions.collect();

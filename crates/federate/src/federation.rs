@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fedcompetitors_graphs::{CompetingGraph, Participants, bits, random::Stream};
-use fedcompetitors_learn::{Batch, LearnError, Learner, Part};
+use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
+use fedcompetitors_learn::{LearnError, Learner};
 use fedcompetitors_record::Content;
+
+use crate::Site;
 
 /// An error in an estimate or a training.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -179,79 +181,11 @@ impl<'a> Federation<'a> {
         Stream::new(self.seed, purpose, participant as u64)
     }
 
-    /// The initial parameters; the shared ones are the same for all.
-    pub fn initial(&self, participant: usize) -> Vec<f32> {
-        let learner = self.learners[participant];
-        let mut parameters = learner.initial(&mut self.stream("initial parameters", participant));
-        let common = self.learners[0].initial(&mut self.stream("initial parameters", 0));
-        let shared = learner.shared();
-        parameters[..shared].copy_from_slice(&common[..shared]);
-        parameters
-    }
-
-    /// A gradient on all of a part of a participant's data; it is counted.
-    ///
-    /// # Errors
-    /// If the loss is not finite.
-    pub fn gradient(
-        &self,
-        participant: usize,
-        part: Part,
-        parameters: &[f32],
-        gradient: &mut [f32],
-    ) -> Result<f64, FederateError> {
-        self.gradient_on(participant, part, Batch::All, parameters, gradient)
-    }
-
-    /// A gradient on a batch of a part of a participant's data; it is counted.
-    ///
-    /// # Errors
-    /// If the loss is not finite.
-    pub fn gradient_on(
-        &self,
-        participant: usize,
-        part: Part,
-        batch: Batch<'_>,
-        parameters: &[f32],
-        gradient: &mut [f32],
-    ) -> Result<f64, FederateError> {
-        self.evaluations.fetch_add(1, Ordering::Relaxed);
-        let loss = self.learners[participant].gradient(part, batch, parameters, gradient);
-        self.check(participant, loss)
-    }
-
-    /// The loss of a participant on a part of its data.
-    ///
-    /// # Errors
-    /// If it is not finite.
-    pub fn loss(
-        &self,
-        participant: usize,
-        part: Part,
-        parameters: &[f32],
-    ) -> Result<f64, FederateError> {
-        self.check(participant, self.learners[participant].loss(part, parameters))
-    }
-
-    /// The loss, if it is finite.
-    ///
-    /// # Errors
-    /// If it is NaN or infinite: nothing may be learned from that.
-    pub fn check(&self, participant: usize, loss: f64) -> Result<f64, FederateError> {
-        if loss.is_finite() {
-            return Ok(loss);
-        }
-        Err(FederateError::Participant {
-            participant: self.participants().name(participant).to_owned(),
-            error: LearnError::Diverged,
-        })
-    }
-
-    /// The provenance of a model that a participant has trained alone, as a set of bits.
-    pub fn own(&self, participant: usize) -> Vec<u64> {
-        let mut carried = vec![0; self.competing.competitors(participant).len()];
-        bits::insert(&mut carried, participant);
-        carried
+    /// What a participant sees.
+    pub fn site(&self, participant: usize) -> Site<'_> {
+        let name = self.participants().name(participant);
+        let (learner, count) = (self.learners[participant], self.learners.len());
+        Site::new((name, participant), count, learner, self.seed, &self.evaluations)
     }
 
     /// Sets the count of gradients.

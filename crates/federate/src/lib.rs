@@ -11,7 +11,9 @@ mod federation;
 pub mod kinds;
 pub mod protocol;
 pub mod saved;
+mod site;
 pub mod train;
 mod trunks;
 
 pub use federation::{FederateError, Federation};
+pub use site::Site;

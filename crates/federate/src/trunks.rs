@@ -40,7 +40,7 @@ pub fn commit(
         let submission = Submission {
             values: parameters[..trunk].to_vec(),
             before: Vec::new(),
-            carried: federation.own(from),
+            carried: federation.site(from).own(),
         };
         Ok(exchange.is_there(from).then_some(submission))
     });

@@ -121,9 +121,11 @@ impl JointHypernetwork {
         let (count, shared) = (federation.len(), federation.shared());
         let mut stream = federation.stream("joint hypernetwork", 0);
         let mut network = Hypernetwork::new(count, self.hidden, shared, rule, &mut stream);
-        let mut members: Vec<Headed> =
-            (0..count).map(|participant| Headed::new(federation, participant, rule)).collect();
-        let batches = (0..count).map(|participant| Batches::new(federation, participant, batch));
+        let mut members: Vec<Headed> = (0..count)
+            .map(|participant| Headed::new(&federation.site(participant), rule))
+            .collect();
+        let batches =
+            (0..count).map(|participant| Batches::new(&federation.site(participant), batch));
         let mut batches: Vec<Batches> = batches.collect();
         network.start_from(&members[0].model[..shared], VARIATION);
         let mut rays = federation.stream("rays", 0);
@@ -134,7 +136,11 @@ impl JointHypernetwork {
             let mut turns: Vec<_> = members.iter_mut().zip(&mut batches).collect();
             each(&mut turns, |(member, batches)| {
                 member.model[..shared].copy_from_slice(&parameters);
-                member.gradient(federation, Part::Training, batches.next())?;
+                member.gradient(
+                    &federation.site(member.participant),
+                    Part::Training,
+                    batches.next(),
+                )?;
                 member.step_head(shared);
                 Ok(())
             })?;
@@ -159,10 +165,11 @@ impl JointHypernetwork {
         let mut ray = vec![0.0; federation.len()];
         search.weights().for_each(|(member, weight)| ray[member] = weight);
         network.make(&ray, &mut member.model[..shared]);
-        let loss = member.gradient(federation, Part::Validation, Batch::All)?;
+        let loss =
+            member.gradient(&federation.site(member.participant), Part::Validation, Batch::All)?;
         let slopes = network.ray_gradient(&ray, &member.gradient[..shared]);
         let slopes = search.members.iter().map(|&member| slopes[member]).collect();
         search.step(loss, slopes, self.pull as f32);
-        federation.check(search.members[0], search.sum()).map(drop)
+        federation.site(search.members[0]).check(search.sum()).map(drop)
     }
 }

@@ -86,12 +86,13 @@ impl Measured {
     ) -> Result<EarlyStopping, FederateError> {
         let shared = federation.shared();
         let parts = weights_by_samples(federation, members);
-        let mut models: Vec<Vec<f32>> = members.iter().map(|&a| federation.initial(a)).collect();
-        let batches = members.iter().map(|&member| Batches::new(federation, member, batch));
+        let mut models: Vec<Vec<f32>> =
+            members.iter().map(|&a| federation.site(a).initial()).collect();
+        let batches = members.iter().map(|&member| Batches::new(&federation.site(member), batch));
         let mut batches: Vec<Batches> = batches.collect();
         let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.001 };
         let mut optimizer = Optimizer::new(rule, models[0].len());
-        let mut early_stopping = EarlyStopping::new(members[0], &models[0]);
+        let mut early_stopping = EarlyStopping::new(&models[0]);
         for step in 1..=self.steps {
             let common = models[0][..shared].to_vec();
             let mut gradients = Vec::with_capacity(members.len());
@@ -99,7 +100,7 @@ impl Measured {
                 model[..shared].copy_from_slice(&common);
                 let mut gradient = vec![0.0; model.len()];
                 let batch = batches.next();
-                federation.gradient_on(member, Part::Training, batch, model, &mut gradient)?;
+                federation.site(member).gradient(Part::Training, batch, model, &mut gradient)?;
                 gradients.push(gradient);
             }
             let parts =
@@ -109,7 +110,7 @@ impl Measured {
             step_along.extend_from_slice(&gradients[0][shared..]);
             optimizer.step(&mut models[0], &step_along);
             if step % VALIDATE_EVERY == 0 || step == self.steps {
-                early_stopping.evaluate(federation, &models[0], &[])?;
+                early_stopping.evaluate(&federation.site(members[0]), &models[0], &[])?;
             }
         }
         Ok(early_stopping)

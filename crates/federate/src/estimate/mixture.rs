@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::{Estimator, EstimatorKind, Found, Inputs, Search, candidates, flow, graph};
 use crate::{
-    FederateError, Federation,
+    FederateError, Federation, Site,
     exchange::{Content, Exchange, Message},
     kinds::{BadSettings, Settings, in_range, settings},
     train::{Batches, Headed, each},
@@ -99,14 +99,14 @@ impl Mixture {
     ) -> Result<(Vec<Message>, Vec<Seeker>), FederateError> {
         let seekers = (0..federation.len())
             .into_par_iter()
-            .map(|participant| self.probe(federation, participant, batch))
+            .map(|participant| self.probe(federation, &federation.site(participant), batch))
             .collect::<Result<Vec<_>, _>>()?;
         let probes = seekers
             .iter()
             .enumerate()
             .map(|(from, seeker)| {
                 let model = seeker.headed.model[..federation.shared()].to_vec();
-                exchange.accept(from, Content::Model, model, federation.own(from))
+                exchange.accept(from, Content::Model, model, federation.site(from).own())
             })
             .collect();
         Ok((probes, seekers))
@@ -116,18 +116,18 @@ impl Mixture {
     fn probe(
         &self,
         federation: &Federation<'_>,
-        participant: usize,
+        site: &Site<'_>,
         batch: Option<usize>,
     ) -> Result<Seeker, FederateError> {
         let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
-        let mut headed = Headed::new(federation, participant, rule);
+        let mut headed = Headed::new(site, rule);
         let mut optimizer = Optimizer::new(rule, headed.model.len());
-        let mut batches = Batches::new(federation, participant, batch);
+        let mut batches = Batches::new(site, batch);
         for _ in 0..self.probe_steps {
-            headed.gradient(federation, Part::Training, batches.next())?;
+            headed.gradient(site, Part::Training, batches.next())?;
             optimizer.step(&mut headed.model, &headed.gradient);
         }
-        let search = Search::new(federation, candidates(federation, participant));
+        let search = Search::new(federation, candidates(federation, site.index()));
         Ok(Seeker { search, headed, batches })
     }
 
@@ -157,7 +157,10 @@ impl Mixture {
         }
         let losses = seekers
             .par_iter_mut()
-            .map(|seeker| seeker.answer(federation, self.head_steps))
+            .map(|seeker| {
+                let site = federation.site(seeker.headed.participant);
+                seeker.answer(&site, self.head_steps)
+            })
             .collect::<Result<Vec<_>, FederateError>>()?;
         for (from, (loss, carried)) in losses.into_iter().zip(carried).enumerate() {
             let Seeker { search, headed, .. } = &mut seekers[from];
@@ -166,7 +169,7 @@ impl Mixture {
             let slope = |&member: &usize| kernels::dot(&answer.values, &probes[member].values);
             let slopes = search.members.iter().map(slope).collect();
             search.step(loss, slopes, self.pull as f32);
-            federation.check(from, search.sum())?;
+            federation.site(from).check(search.sum())?;
         }
         Ok(())
     }
@@ -187,18 +190,14 @@ impl Mixture {
 
 impl Seeker {
     /// Trains the head, then computes the validation loss of the mixture and its gradient.
-    fn answer(
-        &mut self,
-        federation: &Federation<'_>,
-        head_steps: usize,
-    ) -> Result<f64, FederateError> {
+    fn answer(&mut self, site: &Site<'_>, head_steps: usize) -> Result<f64, FederateError> {
         let Self { headed, batches, .. } = self;
-        let shared = federation.shared();
+        let shared = site.shared();
         let has_head = headed.model.len() > shared;
         for _ in 0..if has_head { head_steps } else { 0 } {
-            headed.gradient(federation, Part::Training, batches.next())?;
+            headed.gradient(site, Part::Training, batches.next())?;
             headed.step_head(shared);
         }
-        headed.gradient(federation, Part::Validation, Batch::All)
+        headed.gradient(site, Part::Validation, Batch::All)
     }
 }

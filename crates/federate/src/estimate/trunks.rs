@@ -112,14 +112,17 @@ impl Trunks {
     ) -> Result<Vec<Descent>, FederateError> {
         let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
         let effort = Effort { evaluations: self.steps, local_steps: VALIDATE_EVERY, rule, batch };
-        let all = (0..federation.len()).map(|who| Descent::new(federation, who, effort));
-        let mut all: Vec<Descent> = all.collect();
-        each(&mut all, |one| {
+        let all = (0..federation.len()).map(|who| {
+            let site = federation.site(who);
+            (site, Descent::new(&site, effort))
+        });
+        let mut all: Vec<_> = all.collect();
+        each(&mut all, |(site, one)| {
             (1..=self.steps).try_for_each(|step| {
-                one.step(federation, |_, _| ())?;
-                one.validate(federation, step == self.steps)
+                one.step(site, |_, _| ())?;
+                one.validate(site, step == self.steps)
             })
         })?;
-        Ok(all)
+        Ok(all.into_iter().map(|(_, one)| one).collect())
     }
 }

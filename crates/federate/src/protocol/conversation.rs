@@ -21,8 +21,9 @@ pub struct Conversation<C> {
 impl<C: Combiner> Conversation<C> {
     /// A training before its first round.
     pub fn begin(federation: &Federation<'_>, effort: Effort, combiner: C) -> Box<dyn Training> {
-        let participants =
-            (0..federation.len()).map(|who| Participant::new(federation, who, effort)).collect();
+        let participants = (0..federation.len())
+            .map(|who| Participant::new(&federation.site(who), effort))
+            .collect();
         Box::new(Self { coordinator: Coordinator::new(federation, combiner), participants })
     }
 
@@ -68,7 +69,10 @@ fn answers(
     let answers: Vec<_> = participants
         .par_iter_mut()
         .zip(requests)
-        .map(|(participant, request)| Some(participant.answer(federation, request.as_ref()?)))
+        .enumerate()
+        .map(|(who, (participant, request))| {
+            Some(participant.answer(&federation.site(who), request.as_ref()?))
+        })
         .collect();
     answers.into_iter().map(Option::transpose).collect()
 }

@@ -113,8 +113,10 @@ impl<C: Combiner> Coordinator<C> {
             combiner,
             phases: 0,
             is_finished: false,
-            carried: everybody().map(|who| federation.own(who)).collect(),
-            known: everybody().map(|who| federation.initial(who)[..shared].to_vec()).collect(),
+            carried: everybody().map(|who| federation.site(who).own()).collect(),
+            known: everybody()
+                .map(|who| federation.site(who).initial()[..shared].to_vec())
+                .collect(),
             has_learned: vec![false; federation.len()],
         }
     }

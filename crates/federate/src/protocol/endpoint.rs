@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Participant, Request};
-use crate::{FederateError, Federation};
+use crate::{FederateError, Site};
 
 /// A participant that answers each request once, and repeats its answer to a request that is repeated: without
 /// that, a lost answer would train it twice.
@@ -37,7 +37,7 @@ impl Endpoint {
     /// If training diverges.
     pub fn answer(
         &mut self,
-        federation: &Federation<'_>,
+        site: &Site<'_>,
         request: &Request,
     ) -> Result<Result<&Answer, Stale>, FederateError> {
         let last = self.last.as_ref().map_or(0, |last| last.id);
@@ -45,7 +45,7 @@ impl Endpoint {
             return Ok(Err(Stale));
         }
         if request.id > last || self.last.is_none() {
-            self.last = Some(self.participant.answer(federation, request)?);
+            self.last = Some(self.participant.answer(site, request)?);
         }
         Ok(self.last.as_ref().ok_or(Stale))
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Adopt, Answer, Ask, Given, Request, Train};
 use crate::{
-    FederateError, Federation,
+    FederateError, Site,
     train::{Best, Descent, Effort},
 };
 
@@ -28,9 +28,8 @@ pub struct Participant {
 
 impl Participant {
     /// A participant before the first round.
-    pub fn new(federation: &Federation<'_>, participant: usize, effort: Effort) -> Self {
-        let shared = federation.shared();
-        let descent = Descent::new(federation, participant, effort);
+    pub fn new(site: &Site<'_>, effort: Effort) -> Self {
+        let (shared, descent) = (site.shared(), Descent::new(site, effort));
         Self {
             start: descent.parameters[..shared].to_vec(),
             descent,
@@ -50,69 +49,62 @@ impl Participant {
     ///
     /// # Errors
     /// If training diverges.
-    pub fn answer(
-        &mut self,
-        federation: &Federation<'_>,
-        request: &Request,
-    ) -> Result<Answer, FederateError> {
+    pub fn answer(&mut self, site: &Site<'_>, request: &Request) -> Result<Answer, FederateError> {
         let Request { id, ask, given } = request;
-        let pieces = self.work(federation, ask, given)?;
+        let pieces = self.work(site, ask, given)?;
         Ok(Answer { id: *id, pieces, has_learned: self.has_learned })
     }
 
     fn work(
         &mut self,
-        federation: &Federation<'_>,
+        site: &Site<'_>,
         ask: &Ask,
         given: &[Given],
     ) -> Result<Vec<Vec<f32>>, FederateError> {
         for piece in given {
-            self.check(federation, piece)?;
+            self.check(site, piece)?;
             self.descent.receive(&piece.carried);
         }
         Ok(match ask {
             Ask::Train(train) => {
-                self.adopt(federation, train.adopt, given);
-                self.descent.validate(federation, false)?;
-                self.train(federation, train)?;
+                self.adopt(site, train.adopt, given);
+                self.descent.validate(site, false)?;
+                self.train(site, train)?;
                 train.sends.iter().map(|content| self.piece(*content)).collect()
             }
             Ask::Descend { validate, sends } => {
                 self.follow(given);
                 if *validate {
-                    self.descent.validate(federation, false)?;
+                    self.descent.validate(site, false)?;
                 }
-                self.descent.descend(federation)?;
+                self.descent.descend(site)?;
                 self.sent_gradient = Some(self.descent.gradient.clone());
                 let shared = &self.descent.gradient[..self.start.len()];
                 if *sends { vec![shared.to_vec()] } else { Vec::new() }
             }
             Ask::Finish(adopt) => {
-                self.adopt(federation, *adopt, given);
+                self.adopt(site, *adopt, given);
                 self.follow(given);
-                self.descent.validate(federation, true)?;
+                self.descent.validate(site, true)?;
                 Vec::new()
             }
         })
     }
 
     /// Whether something that is given has the size of what it says it is.
-    fn check(&self, federation: &Federation<'_>, piece: &Given) -> Result<(), FederateError> {
+    fn check(&self, site: &Site<'_>, piece: &Given) -> Result<(), FederateError> {
         let fits = piece.values.len() == self.start.len()
             && piece.carried.len() == self.descent.carried.len();
         if fits {
             return Ok(());
         }
-        let participant = self.descent.participant;
-        Err(FederateError::Given {
-            participant: federation.participants().name(participant).to_owned(),
-            content: piece.content,
-        })
+        let (participant, content) = (site.name().to_owned(), piece.content);
+        Err(FederateError::Given { participant, content })
     }
 
     /// Moves to the given model, or by the given update, unless its validation loss is higher there. If it
     /// moves, its next gradients are corrected by the given mean of gradients.
-    fn adopt(&mut self, federation: &Federation<'_>, adopt: Adopt, given: &[Given]) {
+    fn adopt(&mut self, site: &Site<'_>, adopt: Adopt, given: &[Given]) {
         self.added.fill(0.0);
         let is_target = |one: &&Given| matches!(one.content, Content::Model | Content::Update);
         let Some(target) = given.iter().find(is_target) else { return };
@@ -122,7 +114,7 @@ impl Participant {
         there[..moved.len()].copy_from_slice(&moved);
         if adopt.checked {
             // No margin: with one, slightly worse mixtures were adopted round after round.
-            let learner = federation.learner(self.descent.participant);
+            let learner = site.learner();
             let own = learner.loss(Part::Validation, &self.descent.parameters);
             let is_as_good = learner.loss(Part::Validation, &there) <= own;
             if !is_as_good {
@@ -148,13 +140,13 @@ impl Participant {
         self.descent.follow();
     }
 
-    fn train(&mut self, federation: &Federation<'_>, train: &Train) -> Result<(), FederateError> {
+    fn train(&mut self, site: &Site<'_>, train: &Train) -> Result<(), FederateError> {
         let Self { descent, start, mean, added, .. } = self;
         let shared = start.len();
         start.copy_from_slice(&descent.parameters[..shared]);
         mean.fill(0.0);
         for _ in 0..train.steps {
-            descent.step(federation, |gradient, parameters| {
+            descent.step(site, |gradient, parameters| {
                 let gradient = &mut gradient[..shared];
                 kernels::add_scaled(mean, 1.0 / train.steps as f32, gradient);
                 kernels::add_scaled(gradient, 1.0, added);

@@ -6,13 +6,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{EarlyStopping, Effort, VALIDATE_EVERY};
-use crate::{FederateError, Federation};
+use crate::{FederateError, Site};
 
 /// The state of a participant in training. A linear model has the decay that its own cross-validation
 /// prefers, other models that of the settings.
 #[derive(Serialize, Deserialize)]
 pub struct Descent {
-    pub participant: usize,
     pub parameters: Vec<f32>,
     /// The participants whose data they carry, as a set of bits: itself, and those of what was
     /// delivered to it.
@@ -30,21 +29,14 @@ pub struct Descent {
 }
 
 impl Descent {
-    pub fn new(federation: &Federation<'_>, participant: usize, effort: Effort) -> Self {
-        let start = federation.initial(participant);
-        Self::started(federation, participant, effort, start, BATCHES)
+    pub fn new(site: &Site<'_>, effort: Effort) -> Self {
+        Self::started(site, effort, site.initial(), BATCHES)
     }
 
     /// A training that starts from these parameters; the purpose sets its batches apart.
-    pub fn started(
-        federation: &Federation<'_>,
-        participant: usize,
-        effort: Effort,
-        parameters: Vec<f32>,
-        purpose: &str,
-    ) -> Self {
+    pub fn started(site: &Site<'_>, effort: Effort, parameters: Vec<f32>, purpose: &str) -> Self {
         let (rule, decay) = without_decay(effort.rule);
-        let learner = federation.learner(participant);
+        let learner = site.learner();
         let (decay, decaying) = match learner.linear() {
             Some(own) => {
                 let decay = own.decay(learner.samples(Part::Training)) as f32;
@@ -53,15 +45,14 @@ impl Descent {
             None => (decay, parameters.len()),
         };
         Self {
-            participant,
-            early_stopping: EarlyStopping::new(participant, &parameters),
+            early_stopping: EarlyStopping::new(&parameters),
             optimizer: Optimizer::new(rule, parameters.len()),
             decay,
             decaying,
-            batches: Batches::for_purpose(federation, participant, effort.batch, purpose),
+            batches: Batches::for_purpose(site, effort.batch, purpose),
             since_validation: 0,
             gradient: Vec::new(),
-            carried: federation.own(participant),
+            carried: site.own(),
             parameters,
         }
     }
@@ -70,10 +61,10 @@ impl Descent {
     /// it, given the parameters.
     pub fn step(
         &mut self,
-        federation: &Federation<'_>,
+        site: &Site<'_>,
         correct: impl FnOnce(&mut [f32], &[f32]),
     ) -> Result<(), FederateError> {
-        self.descend(federation)?;
+        self.descend(site)?;
         let Self { parameters, gradient, .. } = self;
         correct(gradient, parameters);
         self.follow();
@@ -82,16 +73,10 @@ impl Descent {
 
     /// Computes the gradient of the training loss at the parameters, decay included, on the next
     /// batch.
-    pub fn descend(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        let Self { participant, parameters, decay, decaying, batches, gradient, .. } = self;
+    pub fn descend(&mut self, site: &Site<'_>) -> Result<(), FederateError> {
+        let Self { parameters, decay, decaying, batches, gradient, .. } = self;
         gradient.resize(parameters.len(), 0.0);
-        federation.gradient_on(
-            *participant,
-            Part::Training,
-            batches.next(),
-            parameters,
-            gradient,
-        )?;
+        site.gradient(Part::Training, batches.next(), parameters, gradient)?;
         kernels::add_scaled(&mut gradient[..*decaying], *decay, &parameters[..*decaying]);
         Ok(())
     }
@@ -104,16 +89,12 @@ impl Descent {
 
     /// Validates the model every [`VALIDATE_EVERY`] steps, and in the end once more if steps were made
     /// since. A missing participant validates too: that needs no exchange.
-    pub fn validate(
-        &mut self,
-        federation: &Federation<'_>,
-        in_the_end: bool,
-    ) -> Result<(), FederateError> {
+    pub fn validate(&mut self, site: &Site<'_>, in_the_end: bool) -> Result<(), FederateError> {
         if self.since_validation < VALIDATE_EVERY && !(in_the_end && self.since_validation > 0) {
             return Ok(());
         }
         self.since_validation = 0;
-        self.early_stopping.evaluate(federation, &self.parameters, &self.carried)
+        self.early_stopping.evaluate(site, &self.parameters, &self.carried)
     }
 
     /// Adds the provenance of a delivery.
@@ -147,20 +128,15 @@ pub struct Batches {
 
 impl Batches {
     /// A batch as large as the data, or larger, is all of it.
-    pub fn new(federation: &Federation<'_>, participant: usize, size: Option<usize>) -> Self {
-        Self::for_purpose(federation, participant, size, BATCHES)
+    pub fn new(site: &Site<'_>, size: Option<usize>) -> Self {
+        Self::for_purpose(site, size, BATCHES)
     }
 
-    fn for_purpose(
-        federation: &Federation<'_>,
-        participant: usize,
-        size: Option<usize>,
-        purpose: &str,
-    ) -> Self {
-        let samples = federation.learner(participant).samples(Part::Training);
+    fn for_purpose(site: &Site<'_>, size: Option<usize>, purpose: &str) -> Self {
+        let samples = site.samples(Part::Training);
         let size = size.map_or(samples, |size| size.clamp(1, samples.max(1)));
         let rows = if size < samples { (0..samples as u32).collect() } else { Vec::new() };
-        let stream = federation.stream(purpose, participant);
+        let stream = site.stream(purpose);
         // With nothing left, the first batch shuffles.
         Self { done: rows.len(), rows, size, stream }
     }

@@ -4,7 +4,7 @@ use fedcompetitors_learn::{Part, kernels};
 use serde::{Deserialize, Serialize};
 
 use super::Best;
-use crate::{FederateError, Federation};
+use crate::{FederateError, Site};
 
 /// The weight of the newest model in the running mean.
 const NEWEST: f32 = 0.5;
@@ -19,7 +19,6 @@ const TOLERANCE: f64 = 0.5;
 /// can hardly be told from the least.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct EarlyStopping {
-    participant: usize,
     mean: Vec<f32>,
     least: f64,
     loss: f64,
@@ -30,10 +29,9 @@ pub struct EarlyStopping {
 
 impl EarlyStopping {
     /// The start is the best model until another one is evaluated.
-    pub fn new(participant: usize, start: &[f32]) -> Self {
+    pub fn new(start: &[f32]) -> Self {
         let none = f64::INFINITY;
         Self {
-            participant,
             mean: Vec::new(),
             least: none,
             loss: none,
@@ -49,7 +47,7 @@ impl EarlyStopping {
     /// If its loss is not finite.
     pub fn evaluate(
         &mut self,
-        federation: &Federation<'_>,
+        site: &Site<'_>,
         parameters: &[f32],
         carried: &[u64],
     ) -> Result<(), FederateError> {
@@ -59,8 +57,8 @@ impl EarlyStopping {
             kernels::scale(&mut self.mean, 1.0 - NEWEST);
             kernels::add_scaled(&mut self.mean, NEWEST, parameters);
         }
-        let loss = federation.loss(self.participant, Part::Validation, &self.mean)?;
-        let samples = federation.learner(self.participant).samples(Part::Validation);
+        let loss = site.loss(Part::Validation, &self.mean)?;
+        let samples = site.samples(Part::Validation);
         // The relative error of a mean of that many losses, roughly.
         let error = 1.0 / (samples.max(1) as f64).sqrt();
         self.least = self.least.min(loss);

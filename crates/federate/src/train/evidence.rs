@@ -76,7 +76,7 @@ impl Trainer for Evidence {
             participant,
             helpers: ones(usage.collaborators(participant)).collect(),
             parameters: Vec::new(),
-            carried: federation.own(participant),
+            carried: federation.site(participant).own(),
             sources: Vec::new(),
             weight: 0.0,
             rows: own_rows(federation, participant),

@@ -3,7 +3,7 @@
 use fedcompetitors_learn::{Batch, Optimizer, OptimizerSettings, Part};
 use serde::{Deserialize, Serialize};
 
-use crate::{FederateError, Federation};
+use crate::{FederateError, Site};
 
 /// A model whose shared parameters come from elsewhere, and whose head is trained here.
 #[derive(Serialize, Deserialize)]
@@ -16,20 +16,20 @@ pub struct Headed {
 }
 
 impl Headed {
-    pub fn new(federation: &Federation<'_>, participant: usize, rule: OptimizerSettings) -> Self {
-        let model = federation.initial(participant);
-        let head = Optimizer::new(rule, model.len() - federation.shared());
-        Self { participant, gradient: vec![0.0; model.len()], model, head }
+    pub fn new(site: &Site<'_>, rule: OptimizerSettings) -> Self {
+        let model = site.initial();
+        let head = Optimizer::new(rule, model.len() - site.shared());
+        Self { participant: site.index(), gradient: vec![0.0; model.len()], model, head }
     }
 
     /// The gradient of its own loss, by all of its model.
     pub fn gradient(
         &mut self,
-        federation: &Federation<'_>,
+        site: &Site<'_>,
         part: Part,
         batch: Batch<'_>,
     ) -> Result<f64, FederateError> {
-        federation.gradient_on(self.participant, part, batch, &self.model, &mut self.gradient)
+        site.gradient(part, batch, &self.model, &mut self.gradient)
     }
 
     /// A step of the head along the last gradient: as large as if it trained alone, whatever

@@ -307,16 +307,16 @@ impl Personal {
         let mut stream = federation.stream("personal hypernetwork", owner);
         let mut network =
             Hypernetwork::new(members.len(), settings.hidden, shared, rule, &mut stream);
-        let batches = members.iter().map(|&a| Batches::new(federation, a, effort.batch));
+        let batches = members.iter().map(|&a| Batches::new(&federation.site(a), effort.batch));
         let headed: Vec<Headed> =
-            members.iter().map(|&a| Headed::new(federation, a, rule)).collect();
+            members.iter().map(|&a| Headed::new(&federation.site(a), rule)).collect();
         network.start_from(&headed[0].model[..shared], VARIATION);
         Self {
             settings: settings.clone(),
             batches: batches.collect(),
             ray: settings.start(weights_by_samples(federation, members)),
-            early_stopping: EarlyStopping::new(owner, &headed[0].model),
-            carried: federation.own(owner),
+            early_stopping: EarlyStopping::new(&headed[0].model),
+            carried: federation.site(owner).own(),
             members: headed,
             network,
             decay,
@@ -351,7 +351,11 @@ impl Personal {
         self.since_validation = 0;
         let owner = &mut self.members[0];
         self.network.make(&self.ray, &mut owner.model[..federation.shared()]);
-        self.early_stopping.evaluate(federation, &owner.model, &self.carried)
+        self.early_stopping.evaluate(
+            &federation.site(owner.participant),
+            &owner.model,
+            &self.carried,
+        )
     }
 
     /// A step on the ray every `ray_every` steps, otherwise on the weights.
@@ -362,7 +366,7 @@ impl Personal {
         if members.len() > 1 && self.steps % turn == turn - 1 {
             let owner = &mut members[0];
             network.make(ray, &mut owner.model[..shared]);
-            owner.gradient(federation, Part::Validation, Batch::All)?;
+            owner.gradient(&federation.site(owner.participant), Part::Validation, Batch::All)?;
             let slope = network.ray_gradient(ray, &owner.gradient[..shared]);
             kernels::add_scaled(ray, -settings.ray_rate as f32, &slope);
             simplex::project(ray);
@@ -380,7 +384,11 @@ impl Personal {
             let drawn = drawn(&parts, self.stream.unit() as f32);
             let member = &mut members[drawn];
             network.make(ray, &mut member.model[..shared]);
-            member.gradient(federation, Part::Training, self.batches[drawn].next())?;
+            member.gradient(
+                &federation.site(member.participant),
+                Part::Training,
+                self.batches[drawn].next(),
+            )?;
             kernels::add_scaled(&mut member.gradient, *decay, &member.model);
             network.step(ray, &member.gradient[..shared]);
             member.step_head(shared);

@@ -17,7 +17,7 @@ use super::{
     pace::Pace,
 };
 use crate::{
-    FederateError, Federation,
+    FederateError, Federation, Site,
     exchange::Exchange,
     kinds::{BadSettings, Settings, in_range, settings},
     saved,
@@ -79,15 +79,9 @@ impl Trainer for Local {
         let rest = effort.evaluations - count * each;
         let (each, rest) = if all_linear { (0, 1) } else { (each, rest) };
         let members = (0..federation.len()).map(|participant| {
-            let tried = rules
-                .iter()
-                .map(|&rule| Descent::new(federation, participant, Effort { rule, ..effort }));
-            Member {
-                participant,
-                tried: tried.collect(),
-                parameters: None,
-                carried: federation.own(participant),
-            }
+            let site = federation.site(participant);
+            let tried = rules.iter().map(|&rule| Descent::new(&site, Effort { rule, ..effort }));
+            Member { participant, tried: tried.collect(), parameters: None, carried: site.own() }
         });
         Box::new(Rounds {
             trial: Pace::new(effort.local_steps, each),
@@ -153,7 +147,7 @@ impl Training for Rounds {
                 member.parameters = Some(own.parameters());
                 return Ok(());
             }
-            member.train(federation, steps, is_last)?;
+            member.train(&federation.site(member.participant), steps, is_last)?;
             if is_last && is_trial {
                 member.choose();
             } else if is_last {
@@ -181,13 +175,13 @@ impl Training for Rounds {
 impl Member {
     fn train(
         &mut self,
-        federation: &Federation<'_>,
+        site: &Site<'_>,
         steps: usize,
         in_the_end: bool,
     ) -> Result<(), FederateError> {
         each(&mut self.tried, |descent| {
-            (0..steps).try_for_each(|_| descent.step(federation, |_, _| ()))?;
-            descent.validate(federation, in_the_end)
+            (0..steps).try_for_each(|_| descent.step(site, |_, _| ()))?;
+            descent.validate(site, in_the_end)
         })
     }
 

@@ -24,7 +24,7 @@ use super::{
     pace::Pace,
 };
 use crate::{
-    FederateError, Federation,
+    FederateError, Federation, Site,
     exchange::{Exchange, Message},
     kinds::{BadSettings, Models, Settings, in_range, settings},
     saved,
@@ -73,9 +73,9 @@ impl Trainer for Trunks {
         let first = effort.evaluations / (self.networks + 1);
         // Each has a start of its own: networks that differ more are worth more together.
         let first_network = |participant: usize| {
-            let stream = &mut federation.stream("network 1", participant);
-            let start = federation.learner(participant).initial(stream);
-            Descent::started(federation, participant, effort, start, "network 1")
+            let site = federation.site(participant);
+            let start = site.learner().initial(&mut site.stream("network 1"));
+            Descent::started(&site, effort, start, "network 1")
         };
         let members = (0..federation.len()).map(|participant| Member {
             participant,
@@ -83,7 +83,7 @@ impl Trainer for Trunks {
             first: first_network(participant),
             started: Vec::new(),
             frozen: Vec::new(),
-            carried: federation.own(participant),
+            carried: federation.site(participant).own(),
             parameters: None,
         });
         Box::new(Rounds {
@@ -197,8 +197,9 @@ impl Rounds {
         let steps = self.first.next();
         let in_the_end = self.first.count(steps);
         each(&mut self.members, |member| {
-            (0..steps).try_for_each(|_| member.first.step(federation, |_, _| ()))?;
-            member.first.validate(federation, in_the_end)
+            let site = federation.site(member.participant);
+            (0..steps).try_for_each(|_| member.first.step(&site, |_, _| ()))?;
+            member.first.validate(&site, in_the_end)
         })
     }
 
@@ -230,9 +231,12 @@ impl Rounds {
     fn train_others(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
         let steps = self.others.next();
         let in_the_end = self.others.count(steps);
-        let mut networks: Vec<&mut Started> =
-            self.members.iter_mut().flat_map(|member| &mut member.started).collect();
-        each(&mut networks, |network| network.round(federation, steps, in_the_end))
+        let networks = self.members.iter_mut().flat_map(|member| {
+            let site = federation.site(member.participant);
+            member.started.iter_mut().map(move |network| (site, network))
+        });
+        let mut networks: Vec<_> = networks.collect();
+        each(&mut networks, |(site, network)| network.round(site, steps, in_the_end))
     }
 }
 
@@ -245,19 +249,20 @@ impl Member {
         effort: Effort,
         committed: &[Option<Message>],
     ) -> Result<(), FederateError> {
-        let learner = network(federation, self.participant)?;
+        let (learner, site) =
+            (network(federation, self.participant)?, federation.site(self.participant));
         let trunk = |from: usize| committed[from].as_ref().map(|message| &message.values[..]);
         let loss = |&from: &usize| Some((tried(learner, trunk(from)?)?.1, from));
         let mut suitable: Vec<(f64, usize)> = self.friends.par_iter().filter_map(loss).collect();
         suitable.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let started = (0..settings.networks).map(|at| {
             let purpose = format!("network {}", at + 2);
-            let mut start = learner.initial(&mut federation.stream(&purpose, self.participant));
+            let mut start = learner.initial(&mut site.stream(&purpose));
             let from = suitable.get(at).map(|&(_, from)| from);
             if let Some(trunk) = from.and_then(trunk) {
                 start[..trunk.len()].copy_from_slice(trunk);
             }
-            let descent = Descent::started(federation, self.participant, effort, start, &purpose);
+            let descent = Descent::started(&site, effort, start, &purpose);
             Started { descent, from, diverged: false }
         });
         self.started = started.collect();
@@ -301,7 +306,7 @@ impl Member {
 impl Started {
     fn round(
         &mut self,
-        federation: &Federation<'_>,
+        site: &Site<'_>,
         steps: usize,
         in_the_end: bool,
     ) -> Result<(), FederateError> {
@@ -309,8 +314,8 @@ impl Started {
             return Ok(());
         }
         let mut train = || {
-            (0..steps).try_for_each(|_| self.descent.step(federation, |_, _| ()))?;
-            self.descent.validate(federation, in_the_end)
+            (0..steps).try_for_each(|_| self.descent.step(site, |_, _| ()))?;
+            self.descent.validate(site, in_the_end)
         };
         match train() {
             Err(FederateError::Participant { error: LearnError::Diverged, .. })

@@ -92,7 +92,7 @@ struct Elsewhere<'a> {
 impl<'a> Elsewhere<'a> {
     fn new(case: &'a Case) -> Self {
         let federation = case.federation();
-        let endpoint = |who| Endpoint::new(Participant::new(&federation, who, effort()));
+        let endpoint = |who| Endpoint::new(Participant::new(&federation.site(who), effort()));
         let kept = (0..6).map(|who| saved::write(&endpoint(who))).collect();
         Self { federation, kept, earlier: vec![Vec::new(); 6] }
     }
@@ -101,7 +101,8 @@ impl<'a> Elsewhere<'a> {
     fn handle(&mut self, who: usize, request: &[u8], trouble: Trouble) -> Option<Vec<u8>> {
         let request = Request::from_bytes(request).expect("requests are whole");
         let mut endpoint: Endpoint = saved::read(&self.kept[who]).expect("what it has kept");
-        let answer = endpoint.answer(&self.federation, &request).expect("it does not diverge");
+        let answer =
+            endpoint.answer(&self.federation.site(who), &request).expect("it does not diverge");
         let answer = answer.ok().map(Answer::to_bytes);
         if trouble == Trouble::KillBefore {
             return None;
@@ -291,7 +292,8 @@ fn an_answer_to_something_else_counts_as_missing() {
 fn a_participant_refuses_what_does_not_fit() {
     let case = Case::new();
     let federation = case.federation();
-    let mut participant = Participant::new(&federation, 1, effort());
+    let site = federation.site(1);
+    let mut participant = Participant::new(&site, effort());
     let mut coordinator = begin(&case, &Averaging {});
     let mut exchange = Exchange::new(&case.competing);
     exchange.begin(1);
@@ -305,7 +307,7 @@ fn a_participant_refuses_what_does_not_fit() {
             carried: vec![1; words],
         };
         request.given = vec![given];
-        let refused = participant.answer(&federation, &request).expect_err("it does not fit");
+        let refused = participant.answer(&site, &request).expect_err("it does not fit");
         assert!(
             refused.to_string().starts_with("participant \"v2\" was given a model"),
             "{refused}"
