@@ -198,7 +198,7 @@ mod tests {
         b"x\n\"y,z\"\n",
         b"{\"format\": \"fedcompetitors-plan/1\", \"policy\": \"greedy\", \"participants\": [\"x\", \"y\"], \
           \"usage\": [{\"from\": \"x\", \"to\": \"y\", \"benefit\": 0.5}], \"welfare\": 0.5, \"upper_bound\": 1.0}",
-        b"FCRQ\x01\x00\x01\x02\x00\x00\x80\x3f\x00\x01\x00\x01\x00\x00\x00\x3f\x01\x01",
+        b"FCRQ\x02\x00\x01\x00\x00\x00\x00\x80\x3f\x00\x05\x00\x00\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x3f\x01\x01",
     ];
 
     /// A small change somewhere: bytes that are cut off, doubled, replaced or inserted.

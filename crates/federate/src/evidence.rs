@@ -1,6 +1,6 @@
 //! Learning by evidence: what a participant sends of its data, and what the coordinator makes of it.
 //!
-//! A participant's half is [`commit`] and [`Own::with_evidence`]: a summary of its own rows, made before it
+//! A participant's half is [`Own::summary`] and [`Own::with_evidence`]: a summary of its own rows, made before it
 //! receives anything, so that the summary carries nobody else's data whatever the participant learns later.
 //! The coordinator's half is [`Relations`]: who is related with whom, how closely, and one sum of summaries
 //! for each receiver. Whatever it computes for a receiver follows from the summaries of those that do not
@@ -9,20 +9,14 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use fedcompetitors_graphs::{CompetingGraph, bits};
-use fedcompetitors_learn::{
-    Part,
-    linear::{
-        BadSummary, Own, Prepared, Relation, Summary, likeliest_variance, log_evidences,
-        relatedness,
-    },
+use fedcompetitors_learn::linear::{
+    Own, Prepared, Relation, Summary, likeliest_variance, log_evidences, relatedness,
 };
-use fedcompetitors_record::{Content, IncidentKind};
+use fedcompetitors_record::Content;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use crate::{
-    FederateError, Federation,
-    exchange::{Exchange, Message, Submission},
-};
+use crate::{FederateError, Site, exchange::Message, protocol::Labelled};
 
 /// Rows that must differ from the others in a column for it to be in a summary.
 pub const FEWEST: usize = 5;
@@ -39,84 +33,28 @@ pub fn most_coefficients(folds: u32) -> usize {
     if folds > 1 { MOST_WITH_FOLDS } else { MOST_HELD_OUT }
 }
 
-/// The participant's own fit.
+/// A participant's own fit.
 ///
 /// # Errors
 /// If its model is not linear.
-pub fn own<'a>(federation: &Federation<'a>, participant: usize) -> Result<&'a Own, FederateError> {
-    federation.learner(participant).linear().ok_or_else(|| FederateError::NotLinear {
-        participant: federation.participants().name(participant).to_owned(),
-    })
-}
-
-/// The number of rows that a participant fits its model to: those for training and validation.
-pub fn own_rows(federation: &Federation<'_>, participant: usize) -> usize {
-    let learner = federation.learner(participant);
-    learner.samples(Part::Training) + learner.samples(Part::Validation)
-}
-
-/// All participants that are present send summaries of their own rows; those that are no summaries are
-/// refused by name. Columns in which fewer than `fewest` rows differ from the others are left out.
-///
-/// # Errors
-/// If a model is not linear.
-pub fn commit(
-    federation: &Federation<'_>,
-    exchange: &mut Exchange<'_>,
-    fewest: usize,
-) -> Result<Vec<Option<Message>>, FederateError> {
-    let messages = (0..federation.len())
-        .into_par_iter()
-        .map(|from| Ok(own(federation, from)?.summary(fewest).to_message()))
-        .collect::<Result<Vec<_>, FederateError>>()?;
-    let coefficients = own(federation, 0)?.rows().coefficients();
-    let submissions = messages.into_iter().enumerate().map(|(from, values)| {
-        let carried = federation.site(from).own();
-        exchange.is_there(from).then(|| Submission { values, before: Vec::new(), carried })
-    });
-    let submissions = submissions.collect();
-    Ok(accepted(exchange, coefficients, submissions))
-}
-
-/// The coordinator takes what are summaries, and refuses by name what are none.
-fn accepted(
-    exchange: &mut Exchange<'_>,
-    coefficients: usize,
-    submissions: Vec<Option<Submission>>,
-) -> Vec<Option<Message>> {
-    let length = Summary::message_length(coefficients);
-    let mut accepted = exchange.collect(Content::Summary, length, submissions);
-    for slot in &mut accepted {
-        let Some(message) = slot else { continue };
-        if let Err(bad) = Summary::from_message(coefficients, &message.values) {
-            exchange.incident(message.from, incident(bad));
-            *slot = None;
-        }
-    }
-    accepted
-}
-
-fn incident(bad: BadSummary) -> IncidentKind {
-    match bad {
-        BadSummary::Length => IncidentKind::WrongLength,
-        BadSummary::NotFinite => IncidentKind::NotFinite,
-        BadSummary::NotPositive => IncidentKind::NotPositive,
-    }
+pub fn own<'a>(site: &Site<'a>) -> Result<&'a Own, FederateError> {
+    let participant = || site.name().to_owned();
+    let found = site.learner().linear();
+    found.ok_or_else(|| FederateError::NotLinear { participant: participant() })
 }
 
 /// How the participants' tasks are related, as the coordinator sees it from their summaries.
-pub struct Relations {
+pub struct Relations<'a> {
     /// For each participant the summary that was accepted.
-    committed: Vec<Option<Committed>>,
+    committed: Vec<Option<Committed<'a>>>,
     receivers: Vec<Receiver>,
     /// The summaries at each variance that some receiver needs, by participant and bits of the variance.
     prepared: BTreeMap<(usize, u64), Prepared>,
 }
 
 /// A summary that the coordinator has accepted.
-struct Committed {
-    /// The message, without its numbers.
-    receipt: Message,
+struct Committed<'a> {
+    message: &'a Message,
     summary: Summary,
     /// The rows that it was made of.
     rows: usize,
@@ -131,27 +69,23 @@ struct Receiver {
     curvature: f64,
 }
 
-impl Relations {
-    /// Computes what all relations need from the messages of [`commit`]. Costs O(d³) for each participant
-    /// and variance.
-    ///
-    /// # Errors
-    /// If a model is not linear.
+impl<'a> Relations<'a> {
+    /// Computes what all relations need from the summaries that participants have sent, each with the number of rows
+    /// that it was made of. Costs O(d³) for each participant and variance.
     pub fn new(
-        federation: &Federation<'_>,
-        messages: &[Option<Message>],
-    ) -> Result<Self, FederateError> {
-        let coefficients = own(federation, 0)?.rows().coefficients();
-        let committed = messages.iter().map(|message| {
-            let message = message.as_ref()?;
+        competing: &CompetingGraph,
+        coefficients: usize,
+        messages: &[Option<(&'a Message, usize)>],
+    ) -> Self {
+        let committed = messages.iter().map(|sent| {
+            let (message, rows) = (*sent)?;
             let summary = Summary::from_message(coefficients, &message.values).ok()?;
-            let rows = own_rows(federation, message.from);
-            Some(Committed { receipt: message.receipt(), summary, rows })
+            Some(Committed { message, summary, rows })
         });
-        Ok(Self::of_committed(federation.competing(), committed.collect()))
+        Self::of_committed(competing, committed.collect())
     }
 
-    fn of_committed(competing: &CompetingGraph, committed: Vec<Option<Committed>>) -> Self {
+    fn of_committed(competing: &CompetingGraph, committed: Vec<Option<Committed<'a>>>) -> Self {
         let evidences: Vec<Option<Vec<f64>>> = committed
             .par_iter()
             .map(|one| one.as_ref().map(|one| log_evidences(&one.summary)))
@@ -226,6 +160,15 @@ impl Relations {
     /// about each pair of coefficients, that is left: what one source alone says would be its summary. Without
     /// coefficients there is no sum.
     pub fn sum(&self, sources: &[Source], fewest: usize) -> Option<Sum> {
+        let Chosen { of, left_out } = self.chosen(sources, fewest)?;
+        let messages: Vec<&Message> = of.iter().map(|(committed, _)| committed.message).collect();
+        let labelled =
+            Labelled::computed(Content::Summary, &messages, || added(&of, &left_out).to_message());
+        Some(Sum { labelled, sources: of.into_iter().map(|(_, source)| source).collect() })
+    }
+
+    /// The sources that have a part in a sum, and the coefficients that are left out of it.
+    fn chosen(&self, sources: &[Source], fewest: usize) -> Option<Chosen<'_>> {
         let summary = |source: &Source| Some(&self.committed[source.from].as_ref()?.summary);
         let size = sources.iter().find_map(summary)?.coefficients();
         let speakers = |coefficient: usize| -> Vec<u64> {
@@ -260,43 +203,48 @@ impl Relations {
                 left_out.extend(of);
             }
         }
-        let mut sum = Summary::nothing(size);
-        let (mut used, mut made_of) = (Vec::new(), Vec::new());
-        let (mut own_parts, mut total) = (0.0, 0.0);
-        for (at, source) in sources.iter().enumerate() {
-            let Some(committed) = &self.committed[source.from] else { continue };
-            // Whose coefficients are all left out is not in the sum.
-            if kept.iter().any(|speakers| bits::contains(speakers, at)) {
-                let own_part = 0.5 * source.saturation;
-                let saturated = committed.summary.saturated(own_part).0;
-                let trace = saturated.trace();
-                (own_parts, total) = (own_parts + own_part * trace, total + trace);
-                sum.add(&saturated);
-                used.push(*source);
-                made_of.push(committed.receipt.clone());
-            }
-        }
-        if used.is_empty() {
-            return None;
-        }
-        sum.leave_out(&left_out);
-        let (summary, _) = sum.saturated(if total > 0.0 { own_parts / total } else { 0.0 });
-        Some(Sum { summary, sources: used, made_of })
+        // Whose coefficients are all left out is not in the sum.
+        let is_used = |at: usize| kept.iter().any(|speakers| bits::contains(speakers, at));
+        let used = sources.iter().enumerate().filter(|(at, _)| is_used(*at));
+        let used =
+            used.filter_map(|(_, source)| Some((self.committed[source.from].as_ref()?, *source)));
+        let of: Vec<(&Committed<'_>, Source)> = used.collect();
+        (!of.is_empty()).then_some(Chosen { of, left_out })
     }
+}
+
+/// What a sum is made of.
+struct Chosen<'a> {
+    of: Vec<(&'a Committed<'a>, Source)>,
+    left_out: Vec<usize>,
+}
+
+/// The sum of summaries, each saturated by its source's own part, then by the receiver's; without these coefficients.
+fn added(of: &[(&Committed<'_>, Source)], left_out: &[usize]) -> Summary {
+    let size = of.first().map_or(0, |(committed, _)| committed.summary.coefficients());
+    let mut sum = Summary::nothing(size);
+    let (mut own_parts, mut total) = (0.0, 0.0);
+    for (committed, source) in of {
+        let own_part = 0.5 * source.saturation;
+        let saturated = committed.summary.saturated(own_part).0;
+        let trace = saturated.trace();
+        (own_parts, total) = (own_parts + own_part * trace, total + trace);
+        sum.add(&saturated);
+    }
+    sum.leave_out(left_out);
+    sum.saturated(if total > 0.0 { own_parts / total } else { 0.0 }).0
 }
 
 /// What sources say together.
 pub struct Sum {
-    /// The sum of their summaries.
-    pub summary: Summary,
+    /// The sum of their summaries, as a message.
+    pub labelled: Labelled,
     /// The sources that it is of.
     pub sources: Vec<Source>,
-    /// The messages that it is made of.
-    pub made_of: Vec<Message>,
 }
 
 /// Somebody whose data a receiver uses.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// The participant.
     pub from: usize,
@@ -315,50 +263,57 @@ mod tests {
     use fedcompetitors_testing::repeat;
 
     use super::*;
+    use crate::exchange::{Exchange, Submission};
+
+    /// Messages from this many participants, whose values are not looked at.
+    fn messages(count: usize) -> Vec<Message> {
+        let competing = CompetingGraph::builder(&Participants::numbered(count)).build();
+        let mut exchange = Exchange::new(&competing);
+        let submission = |from: usize| {
+            Some(Submission { values: Vec::new(), before: Vec::new(), carried: vec![1 << from] })
+        };
+        let sent = exchange.collect(Content::Summary, 0, (0..count).map(submission).collect());
+        sent.into_iter().flatten().collect()
+    }
 
     /// Relations of summaries that cover these coefficients, and all of them as sources.
-    fn covering(size: usize, covers: &[Vec<usize>]) -> (Relations, Vec<Source>) {
+    fn covering<'a>(
+        size: usize,
+        covers: &[Vec<usize>],
+        messages: &'a [Message],
+    ) -> (Relations<'a>, Vec<Source>) {
         let competing = CompetingGraph::builder(&Participants::numbered(covers.len())).build();
-        let mut exchange = Exchange::new(&competing);
-        let committed = covers.iter().enumerate().map(|(from, covered)| {
-            // Of two rows: all ones, and another value in each column.
-            let mut summary = Summary::nothing(size);
-            let value = |at: usize| 1.0 + at as f64 + 10.0 * from as f64;
-            let entries = (0..size * size).map(|at| 1.0 + value(at / size) * value(at % size));
-            summary.add(&Summary::new(entries.collect(), (0..size).map(value).collect()));
-            let left_out: Vec<usize> = (0..size).filter(|at| !covered.contains(at)).collect();
-            summary.leave_out(&left_out);
-            let receipt = exchange.accept(from, Content::Summary, Vec::new(), vec![1 << from]);
-            Some(Committed { receipt, summary, rows: 50 })
-        });
+        let committed =
+            covers.iter().zip(messages).enumerate().map(|(from, (covered, message))| {
+                // Of two rows: all ones, and another value in each column.
+                let mut summary = Summary::nothing(size);
+                let value = |at: usize| 1.0 + at as f64 + 10.0 * from as f64;
+                let entries = (0..size * size).map(|at| 1.0 + value(at / size) * value(at % size));
+                summary.add(&Summary::new(entries.collect(), (0..size).map(value).collect()));
+                let left_out: Vec<usize> = (0..size).filter(|at| !covered.contains(at)).collect();
+                summary.leave_out(&left_out);
+                Some(Committed { message, summary, rows: 50 })
+            });
         let relations = Relations::of_committed(&competing, committed.collect());
         let source = |from| Source { from, probability: 1.0, saturation: 0.0, worth: 50.0 };
         (relations, (0..covers.len()).map(source).collect())
     }
 
-    fn entries(summary: &Summary) -> impl Iterator<Item = (usize, f64)> {
-        summary.curvature().iter().copied().enumerate()
+    /// A sum before it is rounded to a message, with its sources.
+    fn sum(
+        relations: &Relations<'_>,
+        sources: &[Source],
+        fewest: usize,
+    ) -> Option<(Summary, Vec<Source>)> {
+        let Chosen { of, left_out } = relations.chosen(sources, fewest)?;
+        let delivered = relations.sum(sources, fewest).expect("the same");
+        assert_eq!(delivered.labelled.made_of().len(), of.len());
+        assert_eq!(delivered.labelled.values(), added(&of, &left_out).to_message());
+        Some((added(&of, &left_out), delivered.sources))
     }
 
-    /// A summary whose curvature has a negative eigenvalue is refused by its sender's name, and the others are
-    /// accepted.
-    #[test]
-    fn a_summary_that_is_not_positive_is_refused_by_name() {
-        let competing = CompetingGraph::builder(&Participants::numbered(4)).build();
-        let mut exchange = Exchange::new(&competing);
-        exchange.begin(1);
-        // The eigenvalues of the second are 3 and −1; the third is negative; the last is 0.
-        let all = [[2.0, 1.0, 2.0], [1.0, 2.0, 1.0], [-1.0, 0.0, -1.0], [0.0; 3]];
-        let submissions = all.iter().enumerate().map(|(from, curvature)| {
-            let values = [&curvature[..], &[0.5, 0.5]].concat();
-            Some(Submission { values, before: Vec::new(), carried: vec![1 << from] })
-        });
-        let found = accepted(&mut exchange, 2, submissions.collect());
-        let taken: Vec<bool> = found.iter().map(Option::is_some).collect();
-        assert_eq!(taken, [true, false, false, true]);
-        let (_, incidents) = exchange.drain();
-        let incidents: Vec<_> = incidents.iter().map(|one| (one.participant, one.kind)).collect();
-        assert_eq!(incidents, [(1, IncidentKind::NotPositive), (2, IncidentKind::NotPositive)]);
+    fn entries(summary: &Summary) -> impl Iterator<Item = (usize, f64)> {
+        summary.curvature().iter().copied().enumerate()
     }
 
     /// What two or more sources say of a coefficient, and of a pair of them, is delivered; what one source
@@ -370,28 +325,24 @@ mod tests {
             let (size, count) = (1 + stream.below(6) as usize, 1 + stream.below(5) as usize);
             let covers: Vec<Vec<usize>> =
                 (0..count).map(|_| (0..size).filter(|_| stream.unit() < 0.7).collect()).collect();
-            let (relations, sources) = covering(size, &covers);
+            let messages = messages(count);
+            let (relations, sources) = covering(size, &covers, &messages);
             let summaries: Vec<&Summary> = (0..count)
                 .map(|from| &relations.committed[from].as_ref().expect("committed").summary)
                 .collect();
             let of_one =
                 |at: usize| summaries.iter().filter(|one| one.curvature()[at] != 0.0).count();
-            if let Some(sum) = relations.sum(&sources, 2) {
-                assert!(sum.sources.len() >= 2);
-                assert_eq!(sum.sources.len(), sum.made_of.len());
-                for (at, value) in entries(&sum.summary) {
-                    let total: f64 = sum
-                        .sources
-                        .iter()
-                        .map(|source| summaries[source.from].curvature()[at])
-                        .sum();
+            if let Some((summary, used)) = sum(&relations, &sources, 2) {
+                assert!(used.len() >= 2);
+                for (at, value) in entries(&summary) {
+                    let total: f64 =
+                        used.iter().map(|source| summaries[source.from].curvature()[at]).sum();
                     assert!(
                         value == 0.0 || of_one(at) >= 2 && (value - total).abs() < 1e-9 * total
                     );
                 }
-                for source in &sum.sources {
-                    let adds =
-                        |at: usize| sum.summary.covers(at) && summaries[source.from].covers(at);
+                for source in &used {
+                    let adds = |at: usize| summary.covers(at) && summaries[source.from].covers(at);
                     assert!((0..size).any(adds), "{} adds nothing", source.from);
                 }
             } else {
@@ -399,10 +350,10 @@ mod tests {
                 assert!((0..size).all(|at| of_one(at * (size + 1)) < 2));
             }
             // Where one source is allowed, everything is delivered.
-            let all = relations.sum(&sources, 1);
+            let all = sum(&relations, &sources, 1);
             for at in 0..size * size {
                 let total: f64 = summaries.iter().map(|one| one.curvature()[at]).sum();
-                let found = all.as_ref().map_or(0.0, |sum| sum.summary.curvature()[at]);
+                let found = all.as_ref().map_or(0.0, |(summary, _)| summary.curvature()[at]);
                 assert!((found - total).abs() <= 1e-9 * total);
             }
         }
@@ -415,10 +366,12 @@ mod tests {
         for case in 0..u64::from(repeat(50)) {
             let mut stream = Stream::new(case, "common part", 0);
             let (size, count) = (1 + stream.below(4) as usize, 1 + stream.below(4) as usize);
-            let (relations, mut sources) = covering(size, &vec![(0..size).collect(); count]);
+            let messages = messages(count);
+            let (relations, mut sources) =
+                covering(size, &vec![(0..size).collect(); count], &messages);
             let own_part = 0.01 + stream.unit();
             sources.iter_mut().for_each(|source| source.saturation = 2.0 * own_part);
-            let found = relations.sum(&sources, 1).expect("sources").summary;
+            let (found, _) = sum(&relations, &sources, 1).expect("sources");
             let (curvature, linear) = eliminated(&relations, size, count, own_part);
             let expected = curvature.iter().chain(&linear);
             for (found, expected) in found.curvature().iter().chain(found.linear()).zip(expected) {
@@ -437,7 +390,7 @@ mod tests {
     /// The quadratic form of the coefficients of all sources, of the common part and of the receiver, in this
     /// order, with all but the last eliminated one after the other.
     fn eliminated(
-        relations: &Relations,
+        relations: &Relations<'_>,
         size: usize,
         count: usize,
         own_part: f64,
@@ -477,10 +430,11 @@ mod tests {
     /// Three sources with two of three classes each: every class has two sources, every pair of classes one.
     #[test]
     fn pairs_of_coefficients_need_two_sources_too() {
-        let (relations, sources) = covering(3, &[vec![0, 1], vec![1, 2], vec![0, 2]]);
-        let sum = relations.sum(&sources, 2).expect("one coefficient is left");
-        assert_eq!((0..3).filter(|&at| sum.summary.covers(at)).collect::<Vec<_>>(), [0]);
-        let from: Vec<usize> = sum.sources.iter().map(|source| source.from).collect();
+        let messages = messages(3);
+        let (relations, sources) = covering(3, &[vec![0, 1], vec![1, 2], vec![0, 2]], &messages);
+        let (summary, used) = sum(&relations, &sources, 2).expect("one coefficient is left");
+        assert_eq!((0..3).filter(|&at| summary.covers(at)).collect::<Vec<_>>(), [0]);
+        let from: Vec<usize> = used.iter().map(|source| source.from).collect();
         assert_eq!(from, [0, 2]);
         assert!(relations.sum(&sources[..1], 2).is_none());
         assert!(relations.sum(&sources[..1], 1).is_some());

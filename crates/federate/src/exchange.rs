@@ -20,11 +20,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{
-    FederateError,
-    faults::{Faults, Garbage},
-    protocol::Labelled,
-};
+use crate::{FederateError, protocol::Labelled};
 
 /// What a participant sends to the coordinator.
 #[derive(Debug, Clone)]
@@ -94,10 +90,13 @@ const FEW: usize = 2;
 #[derive(Debug)]
 pub struct Exchange<'a> {
     competing: &'a CompetingGraph,
-    faults: Option<&'a Faults>,
     /// Keep a ledger?
     recording: bool,
+    /// Whether messages are compared in size.
+    compares: bool,
     round: usize,
+    /// Those who are missing in this round.
+    absent: Vec<usize>,
     transfers: Vec<Transfer>,
     incidents: Vec<Incident>,
     memory: Memory,
@@ -119,48 +118,44 @@ impl<'a> Exchange<'a> {
     pub fn new(competing: &'a CompetingGraph) -> Self {
         Self {
             competing,
-            faults: None,
             recording: false,
+            compares: true,
             round: 0,
+            absent: Vec::new(),
             transfers: Vec::new(),
             incidents: Vec::new(),
             memory: Memory::default(),
         }
     }
 
-    /// A door with guard and ledger, and with these faults.
-    pub fn recorded(competing: &'a CompetingGraph, faults: Option<&'a Faults>) -> Self {
-        Self { faults, recording: true, ..Self::new(competing) }
+    /// An exchange with guard and ledger.
+    pub fn recorded(competing: &'a CompetingGraph) -> Self {
+        Self { recording: true, ..Self::new(competing) }
     }
 
-    /// Begins a round, counted from 1: who is not there is missing.
-    pub fn begin(&mut self, round: usize) {
+    /// Who competes with whom.
+    pub fn competing(&self) -> &'a CompetingGraph {
+        self.competing
+    }
+
+    /// Refuses no message for its size from now on, as in an estimate: there participants differ by more than in
+    /// a training, and each message is used on its own.
+    pub fn take_any_size(&mut self) {
+        self.compares = false;
+    }
+
+    /// Begins a round, counted from 1, in which these participants are missing.
+    pub fn begin(&mut self, round: usize, absent: &[usize]) {
         self.round = round;
-        for participant in 0..self.competing.participants().len() {
-            if !self.is_there(participant) {
-                self.incident(participant, IncidentKind::Missing);
-            }
+        self.absent = absent.to_vec();
+        for &participant in absent {
+            self.incident(participant, IncidentKind::Missing);
         }
     }
 
-    /// Is a participant there in this round?
+    /// Whether a participant is present in this round.
     pub fn is_there(&self, participant: usize) -> bool {
-        !self.faults.is_some_and(|faults| faults.is_missing(self.round, participant))
-    }
-
-    /// Is what a participant has for this round garbage, and refused? For trainers in which
-    /// nobody sends numbers.
-    pub fn refuses(&mut self, participant: usize) -> bool {
-        let garbage = self.faults.and_then(|faults| faults.garbage(self.round, participant));
-        let kind = garbage.map(|garbage| match garbage {
-            Garbage::Nan => IncidentKind::NotFinite,
-            Garbage::WrongLength => IncidentKind::WrongLength,
-            Garbage::Huge => IncidentKind::TooLarge,
-        });
-        if let Some(kind) = kind {
-            self.incident(participant, kind);
-        }
-        kind.is_some()
+        !self.absent.contains(&participant)
     }
 
     /// Notes something that did not go as it should.
@@ -174,14 +169,8 @@ impl<'a> Exchange<'a> {
         &mut self,
         content: Content,
         length: usize,
-        mut submissions: Vec<Option<Submission>>,
+        submissions: Vec<Option<Submission>>,
     ) -> Vec<Option<Message>> {
-        for (from, submission) in submissions.iter_mut().enumerate() {
-            let garbage = self.faults.and_then(|faults| faults.garbage(self.round, from));
-            if let (Some(submission), Some(garbage)) = (submission, garbage) {
-                spoil(submission, garbage);
-            }
-        }
         let lent: Vec<_> = submissions
             .iter()
             .map(|submission| submission.as_ref().map(Submission::view))
@@ -193,8 +182,7 @@ impl<'a> Exchange<'a> {
         receipts.into_iter().zip(submissions).map(with_values).collect()
     }
 
-    /// As [`Exchange::collect`], without faults and without the numbers, which stay where they
-    /// are: gives the receipts of what was accepted.
+    /// As [`Exchange::collect`], without the numbers, which stay where they are: gives the receipts of what was accepted.
     pub fn take(
         &mut self,
         content: Content,
@@ -243,7 +231,7 @@ impl<'a> Exchange<'a> {
         let most = usual.unwrap_or(0.0).max(*largest);
         // A summary is as large as its sender's data; what a receiver makes of it is bounded. A trunk goes to
         // participants that may get nothing that follows from those that it would be compared with.
-        let is_compared = !matches!(content, Content::Summary | Content::Trunk);
+        let is_compared = self.compares && !matches!(content, Content::Summary | Content::Trunk);
         let most = if is_compared { most } else { 0.0 };
         // With nothing to compare with, everything is believed.
         if most > 0.0 && change > TOO_MANY_TIMES * most {
@@ -251,19 +239,6 @@ impl<'a> Exchange<'a> {
         }
         *largest = largest.max(change);
         Ok(())
-    }
-
-    /// Takes what a participant sends as it is, for whoever has nothing to compare it with.
-    pub(crate) fn accept(
-        &mut self,
-        from: usize,
-        content: Content,
-        values: Vec<f32>,
-        carried: Vec<u64>,
-    ) -> Message {
-        let weighed = self.weigh(&values);
-        let entry = self.enter((Some(from), None), content, Vec::new(), &carried, weighed);
-        Message { from, values, carried, entry }
     }
 
     /// Takes a participant's data into the coordinator's trust.
@@ -451,22 +426,6 @@ fn usual(changes: impl Iterator<Item = f64>) -> Option<f64> {
     let mut changes: Vec<f64> = changes.collect();
     changes.sort_by(f64::total_cmp);
     (changes.len() >= FEW).then(|| changes[(changes.len() - 1) / 2])
-}
-
-/// What a fault makes of a submission.
-fn spoil(submission: &mut Submission, garbage: Garbage) {
-    match garbage {
-        Garbage::Nan => submission.values.iter_mut().step_by(2).for_each(|value| *value = f32::NAN),
-        Garbage::WrongLength => {
-            submission.values.pop();
-        }
-        Garbage::Huge => {
-            let before = submission.before.iter().copied().chain(std::iter::repeat(0.0));
-            for (value, before) in submission.values.iter_mut().zip(before) {
-                *value = before + 1000.0 * (*value - before);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A script of simulated faults: participants that drop out, come late or send garbage.
 
+use fedcompetitors_record::IncidentKind;
+
 /// The garbage that a participant sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Garbage {
@@ -37,24 +39,40 @@ pub struct Fault {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
+/// The faults of one round.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Played {
+    /// Those who are missing, in order.
+    pub absent: Vec<usize>,
+    /// Those who send garbage, in order, each with the first kind that the script has for the round.
+    pub garbage: Vec<(usize, Garbage)>,
+}
+
 impl Faults {
-    fn of(&self, round: usize, participant: usize) -> impl Iterator<Item = FaultKind> + '_ {
-        let hit = move |fault: &&Fault| {
-            fault.participant == participant && (fault.first..=fault.last).contains(&round)
-        };
-        self.0.iter().filter(hit).map(|fault| fault.kind)
+    /// What happens in a round, counted from 1.
+    pub fn of_round(&self, round: usize) -> Played {
+        let mut played = Played::default();
+        for fault in self.0.iter().filter(|fault| (fault.first..=fault.last).contains(&round)) {
+            match fault.kind {
+                FaultKind::Missing => played.absent.push(fault.participant),
+                FaultKind::Sends(garbage) => played.garbage.push((fault.participant, garbage)),
+            }
+        }
+        played.absent.sort_unstable();
+        played.absent.dedup();
+        played.garbage.sort_by_key(|(participant, _)| *participant);
+        played.garbage.dedup_by_key(|(participant, _)| *participant);
+        played
     }
+}
 
-    /// Whether a participant is missing in a round.
-    pub fn is_missing(&self, round: usize, participant: usize) -> bool {
-        self.of(round, participant).any(|kind| kind == FaultKind::Missing)
-    }
-
-    /// The garbage that a participant sends in a round.
-    pub fn garbage(&self, round: usize, participant: usize) -> Option<Garbage> {
-        self.of(round, participant).find_map(|kind| match kind {
-            FaultKind::Sends(garbage) => Some(garbage),
-            FaultKind::Missing => None,
-        })
+impl Garbage {
+    /// What is noted where it is refused.
+    pub fn incident(self) -> IncidentKind {
+        match self {
+            Self::Nan => IncidentKind::NotFinite,
+            Self::WrongLength => IncidentKind::WrongLength,
+            Self::Huge => IncidentKind::TooLarge,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
-use fedcompetitors_learn::{LearnError, Learner};
+use fedcompetitors_learn::{LearnError, Learner, Part};
 use fedcompetitors_record::Content;
 
 use crate::Site;
@@ -179,6 +179,13 @@ impl<'a> Federation<'a> {
     /// A random stream of this federation.
     pub fn stream(&self, purpose: &str, participant: usize) -> Stream {
         Stream::new(self.seed, purpose, participant as u64)
+    }
+
+    /// Weights in proportion to the numbers of training samples of these participants; they sum to 1.
+    pub fn weights_by_samples(&self, of: &[usize]) -> Vec<f64> {
+        let samples = |&who: &usize| self.learners[who].samples(Part::Training) as f64;
+        let total: f64 = of.iter().map(samples).sum();
+        of.iter().map(|who| samples(who) / total).collect()
     }
 
     /// What a participant sees.

@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod faults;
 mod federation;
 pub mod kinds;
+mod known;
 pub mod protocol;
 pub mod saved;
 mod site;
@@ -16,4 +17,5 @@ pub mod train;
 mod trunks;
 
 pub use federation::{FederateError, Federation};
+pub use known::{Known, Member};
 pub use site::Site;

@@ -7,7 +7,7 @@ use crate::FederateError;
 /// The version of what is saved. It goes up by one with every change to what a training or the
 /// exchange saves: a field more or less, another order, another meaning. The bytes do not say
 /// what they are, so old ones could be read as something else.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The bytes of a state.
 ///

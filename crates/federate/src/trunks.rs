@@ -4,48 +4,17 @@
 //! trunk carries nobody else's data whatever the participant learns later.
 
 use fedcompetitors_learn::{Activations, NativeLearner};
-use fedcompetitors_record::Content;
 
-use crate::{
-    FederateError, Federation,
-    exchange::{Exchange, Message, Submission},
-};
+use crate::{FederateError, Site};
 
 /// The learner of a participant whose model has hidden layers.
 ///
 /// # Errors
 /// If it has none.
-pub fn network<'a>(
-    federation: &Federation<'a>,
-    participant: usize,
-) -> Result<&'a NativeLearner, FederateError> {
-    federation.learner(participant).network().ok_or_else(|| FederateError::NoHiddenLayers {
-        participant: federation.participants().name(participant).to_owned(),
-    })
-}
-
-/// All participants that are present send the trunks of networks that they have trained alone; none for
-/// those that have nothing to send.
-///
-/// # Errors
-/// If a model has no hidden layers.
-pub fn commit(
-    federation: &Federation<'_>,
-    exchange: &mut Exchange<'_>,
-    networks: &[&[f32]],
-) -> Result<Vec<Option<Message>>, FederateError> {
-    let length = network(federation, 0)?.model().trunk();
-    let submissions = networks.iter().enumerate().map(|(from, parameters)| {
-        let trunk = network(federation, from)?.model().trunk();
-        let submission = Submission {
-            values: parameters[..trunk].to_vec(),
-            before: Vec::new(),
-            carried: federation.site(from).own(),
-        };
-        Ok(exchange.is_there(from).then_some(submission))
-    });
-    let submissions = submissions.collect::<Result<Vec<_>, FederateError>>()?;
-    Ok(exchange.collect(Content::Trunk, length, submissions))
+pub fn network<'a>(site: &Site<'a>) -> Result<&'a NativeLearner, FederateError> {
+    let participant = || site.name().to_owned();
+    let found = site.learner().network();
+    found.ok_or_else(|| FederateError::NoHiddenLayers { participant: participant() })
 }
 
 /// What another's trunk says of a participant's rows, with the validation loss of a head on that alone;

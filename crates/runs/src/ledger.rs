@@ -274,9 +274,9 @@ impl Ledger {
         &mut self,
         work: impl FnOnce(&mut Exchange<'_>, &[Vec<u64>]) -> Result<T, FederateError>,
     ) -> Result<T, RunError> {
-        let mut exchange = Exchange::recorded(&self.competing, None);
+        let mut exchange = Exchange::recorded(&self.competing);
         exchange.recall(&self.passed.memory)?;
-        exchange.begin(self.round);
+        exchange.begin(self.round, &[]);
         let result = work(&mut exchange, &self.passed.carried);
         let (transfers, incidents) = exchange.drain();
         self.passed.memory = exchange.save();

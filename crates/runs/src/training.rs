@@ -188,7 +188,7 @@ impl Trainings<'_> {
         let Ready { id, name, trainer, federation, .. } = ready;
         let faults = self.options.faults.map(|(faults, _)| faults);
         let faults = if ready.is_pooled { None } else { faults };
-        let mut exchange = Exchange::recorded(federation.competing(), faults);
+        let mut exchange = Exchange::recorded(federation.competing());
         if let Some(checkpoint) = store.checkpoint(*id)? {
             training = trainer.resume(&checkpoint.state)?;
             exchange.recall(&checkpoint.exchange)?;
@@ -199,8 +199,9 @@ impl Trainings<'_> {
         while training.done() < training.rounds() {
             let round = training.done() + 1;
             (self.tell)((training.done(), training.rounds()), Step::Train(name));
-            exchange.begin(round);
-            let result = training.round(federation, &mut exchange);
+            let played = faults.map(|faults| faults.of_round(round)).unwrap_or_default();
+            exchange.begin(round, &played.absent);
+            let result = training.round(federation, &mut exchange, &played);
             let (transfers, incidents) = exchange.drain();
             happened.transfers.extend(transfers);
             happened.incidents.extend(incidents);
@@ -284,7 +285,7 @@ impl Trainings<'_> {
         let learners = self.learners.iter().map(|one| &one.learner as &dyn Learner).collect();
         let federation = Federation::new(self.prepared.competing(), learners, self.seed())?;
         // Faults are of the trainings' rounds: an estimate has everybody.
-        let mut exchange = Exchange::recorded(self.prepared.competing(), None);
+        let mut exchange = Exchange::recorded(self.prepared.competing());
         let batch = settings.training.batch;
         let inputs = Inputs { batch, given: self.options.given.as_ref() };
         let found = settings.estimator().estimate(&federation, &mut exchange, inputs);

@@ -315,7 +315,9 @@ fn a_record_of_another_version_is_named() {
     sandbox.write("small.toml", SMALL);
     assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
     let database = rusqlite::Connection::open(sandbox.path("run/run.sqlite")).expect("a database");
-    database.execute_batch("PRAGMA user_version = 8").expect("a change");
+    let other =
+        "PRAGMA user_version = 8; UPDATE run SET value = 'version 0.0.9' WHERE key = 'program'";
+    database.execute_batch(other).expect("a change");
     drop(database);
     let commands = [&["status", "run"][..], &["audit", "run"], &["report", "run"]];
     let mut outputs: Vec<String> =

@@ -137,7 +137,7 @@ fn estimates_have_a_ledger() {
     let learners = || data.iter().map(|learner| learner as &dyn Learner).collect();
     let federation = Federation::new(&competing, learners(), 20).expect("one learner each");
     let moved = |estimator: &dyn Estimator| {
-        let mut exchange = Exchange::recorded(&competing, None);
+        let mut exchange = Exchange::recorded(&competing);
         estimator
             .estimate(&federation, &mut exchange, Inputs::default())
             .expect("it does not diverge");

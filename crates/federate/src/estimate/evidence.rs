@@ -4,13 +4,16 @@
 use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_record::Flow;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
+use super::{Begun, Estimator, EstimatorKind, Found, Inputs, flow, graph};
 use crate::{
-    FederateError, Federation,
-    evidence::{FEWEST, Relations, Source, commit, most_coefficients},
-    exchange::Exchange,
+    FederateError, Known, Member,
+    evidence::{FEWEST, Relations, Source, most_coefficients},
     kinds::{Models, Settings, settings},
+    protocol::{Ask, Combiner, Coordinator, Estimation, Finder, Heard, Question},
+    saved,
+    train::Effort,
 };
 
 pub static KIND: EstimatorKind = EstimatorKind::new::<Evidence>(
@@ -50,25 +53,74 @@ impl Estimator for Evidence {
         )
     }
 
-    fn estimate(
-        &self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        _: Inputs<'_>,
-    ) -> Result<Found, FederateError> {
-        exchange.begin(1);
-        let messages = commit(federation, exchange, self.fewest)?;
-        let relations = Relations::new(federation, &messages)?;
+    fn begin(&self, known: &Known<'_>, _: Inputs<'_>) -> Begun<'_> {
+        let rows = known.members.iter().map(Member::rows).collect();
+        let summaries = Summaries {
+            fewest: self.fewest,
+            coefficients: known.coefficients(),
+            rows,
+            columns: None,
+        };
+        Begun::Messages(Effort::NONE, Box::new(Coordinator::new(known, summaries)))
+    }
+
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Estimation>, FederateError> {
+        Ok(Box::new(saved::read::<Coordinator<Summaries>>(saved)?))
+    }
+}
+
+/// The coordinator's half.
+#[derive(Serialize, Deserialize)]
+struct Summaries {
+    fewest: usize,
+    coefficients: usize,
+    /// The rows of each participant.
+    rows: Vec<usize>,
+    /// For each participant its sources, once all summaries are there.
+    columns: Option<Vec<Vec<Source>>>,
+}
+
+impl Combiner for Summaries {
+    const FINISHES: bool = false;
+
+    fn rounds(&self) -> usize {
+        1
+    }
+
+    fn done(&self) -> usize {
+        usize::from(self.columns.is_some())
+    }
+
+    fn ask(&self, _: usize) -> Question<'_> {
+        Question { ask: Ask::Fit { summary: Some(self.fewest) }, given: Vec::new() }
+    }
+
+    fn take(&mut self, competing: &CompetingGraph, heard: Vec<Option<Heard>>) {
+        let summary = |of: usize| heard[of].as_ref()?.messages.first();
+        let committed = (0..heard.len()).map(|of| Some((summary(of)?, self.rows[of])));
+        let relations =
+            Relations::new(competing, self.coefficients, &committed.collect::<Vec<_>>());
         let column = |to: usize| {
-            let helpers = candidates(federation, to).into_iter().skip(1);
+            let helpers =
+                (0..heard.len()).filter(|&from| from != to && !competing.competes(from, to));
             relations.sources(to, helpers)
         };
-        let sources: Vec<_> = (0..federation.len()).into_par_iter().map(column).collect();
+        self.columns = Some((0..heard.len()).into_par_iter().map(column).collect());
+    }
+
+    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
+        vec![(participant, 1.0)]
+    }
+}
+
+impl Finder for Summaries {
+    fn found(&self, competing: &CompetingGraph) -> Found {
+        let sources = self.columns.as_deref().unwrap_or_default();
         let worth = |all: &Vec<Source>| all.iter().map(|one| (one.from, one.worth)).collect();
         let columns: Vec<_> = sources.iter().map(worth).collect();
         let related = sources.iter().enumerate().flat_map(|(to, all)| {
             all.iter().map(move |source| (source.from, to, source.probability))
         });
-        Ok(Found { benefit: graph(federation, &columns, 0.0), related: related.collect() })
+        Found { benefit: graph(competing, &columns, 0.0), related: related.collect() }
     }
 }

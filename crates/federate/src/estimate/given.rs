@@ -3,10 +3,9 @@
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph};
 use fedcompetitors_record::Flow;
 
-use super::{Estimator, EstimatorKind, Found, Inputs, flow};
+use super::{Begun, Estimator, EstimatorKind, Inputs, flow};
 use crate::{
-    FederateError, Federation,
-    exchange::Exchange,
+    Known,
     kinds::{Settings, settings},
 };
 
@@ -36,13 +35,8 @@ impl Estimator for Given {
         if self.file.is_none() { Some("file") } else { None }
     }
 
-    fn estimate(
-        &self,
-        federation: &Federation<'_>,
-        _: &mut Exchange<'_>,
-        inputs: Inputs<'_>,
-    ) -> Result<Found, FederateError> {
-        let nothing = || BenefitGraph::builder(federation.participants()).build();
-        Ok(inputs.given.cloned().unwrap_or_else(nothing).into())
+    fn begin(&self, known: &Known<'_>, inputs: Inputs<'_>) -> Begun<'_> {
+        let nothing = || BenefitGraph::builder(known.competing.participants()).build();
+        Begun::Found(inputs.given.cloned().unwrap_or_else(nothing).into())
     }
 }

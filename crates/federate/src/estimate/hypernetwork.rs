@@ -9,10 +9,10 @@ use fedcompetitors_learn::{Batch, Hypernetwork, OptimizerSettings, Part, simplex
 use fedcompetitors_record::Flow;
 
 use super::{
-    Estimator, EstimatorKind, Found, Inputs, Search, candidates, entrust_all, flow, graph,
+    Begun, ByAllData, Estimator, EstimatorKind, Found, Inputs, Search, entrust_all, flow, graph,
 };
 use crate::{
-    FederateError, Federation,
+    FederateError, Federation, Known,
     exchange::Exchange,
     kinds::{BadSettings, Settings, in_range, settings},
     train::{Batches, Headed, VARIATION, each},
@@ -64,6 +64,12 @@ impl Estimator for JointHypernetwork {
         )
     }
 
+    fn begin(&self, _: &Known<'_>, _: Inputs<'_>) -> Begun<'_> {
+        Begun::AllData(self)
+    }
+}
+
+impl ByAllData for JointHypernetwork {
     fn estimate(
         &self,
         federation: &Federation<'_>,
@@ -71,9 +77,9 @@ impl Estimator for JointHypernetwork {
         inputs: Inputs<'_>,
     ) -> Result<Found, FederateError> {
         entrust_all(federation, exchange);
-        let mut searches: Vec<Search> = (0..federation.len())
-            .map(|to| Search::new(federation, candidates(federation, to)))
-            .collect();
+        let known = Known::of(federation);
+        let mut searches: Vec<Search> =
+            (0..federation.len()).map(|to| Search::new(&known, known.candidates(to))).collect();
         // Rays are tuned in the second half of the training, a step every few steps, so that no
         // single state of the network decides.
         let first = self.steps / 2;
@@ -94,7 +100,7 @@ impl Estimator for JointHypernetwork {
             .iter()
             .map(|search| search.weights().map(|(who, weight)| (who, f64::from(weight))).collect())
             .collect();
-        Ok(graph(federation, &columns, self.threshold).into())
+        Ok(graph(federation.competing(), &columns, self.threshold).into())
     }
 }
 

@@ -8,12 +8,12 @@ use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_learn::{Optimizer, OptimizerSettings, Part, weighted_sum};
 use fedcompetitors_record::Flow;
 
-use super::{Estimator, EstimatorKind, Found, Inputs, candidates, entrust_all, flow, graph};
+use super::{Begun, ByAllData, Estimator, EstimatorKind, Found, Inputs, entrust_all, flow, graph};
 use crate::{
-    FederateError, Federation,
+    FederateError, Federation, Known,
     exchange::{Content, Exchange},
     kinds::{BadSettings, Settings, in_range, settings},
-    train::{Batches, EarlyStopping, VALIDATE_EVERY, weights_by_samples},
+    train::{Batches, EarlyStopping, VALIDATE_EVERY},
 };
 
 pub static KIND: EstimatorKind = EstimatorKind::new::<Measured>(
@@ -49,6 +49,12 @@ impl Estimator for Measured {
         )
     }
 
+    fn begin(&self, _: &Known<'_>, _: Inputs<'_>) -> Begun<'_> {
+        Begun::AllData(self)
+    }
+}
+
+impl ByAllData for Measured {
     fn estimate(
         &self,
         federation: &Federation<'_>,
@@ -56,11 +62,12 @@ impl Estimator for Measured {
         inputs: Inputs<'_>,
     ) -> Result<Found, FederateError> {
         let data = entrust_all(federation, exchange);
+        let known = Known::of(federation);
         let shared = federation.shared();
         let columns = (0..federation.len())
             .map(|to| {
                 let alone = self.train(federation, &[to], inputs.batch)?.least();
-                let others = candidates(federation, to).into_iter().skip(1);
+                let others = known.candidates(to).into_iter().skip(1);
                 others
                     .map(|from| {
                         let together = self.train(federation, &[to, from], inputs.batch)?;
@@ -72,7 +79,7 @@ impl Estimator for Measured {
                     .collect()
             })
             .collect::<Result<Vec<Vec<(usize, f64)>>, FederateError>>()?;
-        Ok(graph(federation, &columns, self.threshold.max(f64::MIN_POSITIVE)).into())
+        Ok(graph(federation.competing(), &columns, self.threshold.max(f64::MIN_POSITIVE)).into())
     }
 }
 
@@ -85,7 +92,7 @@ impl Measured {
         batch: Option<usize>,
     ) -> Result<EarlyStopping, FederateError> {
         let shared = federation.shared();
-        let parts = weights_by_samples(federation, members);
+        let parts = federation.weights_by_samples(members);
         let mut models: Vec<Vec<f32>> =
             members.iter().map(|&a| federation.site(a).initial()).collect();
         let batches = members.iter().map(|&member| Batches::new(&federation.site(member), batch));

@@ -7,17 +7,21 @@
 //! that goes through the exchange.
 
 use fedcompetitors_graphs::CompetingGraph;
-use fedcompetitors_learn::{Batch, Optimizer, OptimizerSettings, Part, kernels, weighted_sum};
-use fedcompetitors_record::Flow;
-
+use fedcompetitors_learn::{OptimizerSettings, kernels};
+use fedcompetitors_record::{Content, Flow};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::{Estimator, EstimatorKind, Found, Inputs, Search, candidates, flow, graph};
+use super::{Begun, Estimator, EstimatorKind, Found, Inputs, Search, flow, graph};
 use crate::{
-    FederateError, Federation, Site,
-    exchange::{Content, Exchange, Message},
+    FederateError, Known,
+    exchange::Message,
     kinds::{BadSettings, Settings, in_range, settings},
-    train::{Batches, Headed, each},
+    protocol::{
+        Ask, Combiner, Coordinator, Estimation, Finder, First, Heard, Labelled, Question, Train,
+    },
+    saved,
+    train::Effort,
 };
 
 /// The estimator `mixture`.
@@ -64,116 +68,107 @@ impl Estimator for Mixture {
         )
     }
 
-    fn estimate(
-        &self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        inputs: Inputs<'_>,
-    ) -> Result<Found, FederateError> {
-        exchange.begin(1);
-        let (probes, mut seekers) = self.probes(federation, exchange, inputs.batch)?;
-        for step in 0..self.search_steps {
-            exchange.begin(step + 2);
-            self.step(federation, exchange, &probes, &mut seekers)?;
-        }
-        let columns: Vec<_> = seekers.iter().map(|seeker| self.benefits(&seeker.search)).collect();
-        Ok(graph(federation, &columns, 0.0).into())
+    fn begin(&self, known: &Known<'_>, inputs: Inputs<'_>) -> Begun<'_> {
+        let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
+        let (steps, batch) = (self.probe_steps, inputs.batch);
+        let effort = Effort { evaluations: steps, local_steps: steps, rule, batch };
+        let search = |to: usize| Search::new(known, known.candidates(to));
+        let mixer = Mixer {
+            settings: self.clone(),
+            done: 0,
+            probes: Vec::new(),
+            searches: (0..known.len()).map(search).collect(),
+            mixtures: vec![None; known.len()],
+        };
+        Begun::Messages(effort, Box::new(Coordinator::new(known, mixer)))
+    }
+
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Estimation>, FederateError> {
+        Ok(Box::new(saved::read::<Coordinator<Mixer>>(saved)?))
     }
 }
 
-/// A participant in the search for its mixture.
-struct Seeker {
-    search: Search,
-    /// The mixture, with the own head.
-    headed: Headed,
-    batches: Batches,
+/// The coordinator's half: a round in which everybody trains a model alone, the probe, and rounds in which mixtures
+/// of probes are evaluated.
+#[derive(Serialize, Deserialize)]
+struct Mixer {
+    settings: Mixture,
+    done: usize,
+    probes: Vec<Option<Message>>,
+    searches: Vec<Search>,
+    /// What each participant evaluates next.
+    mixtures: Vec<Option<Labelled>>,
+}
+
+impl Combiner for Mixer {
+    const FINISHES: bool = false;
+
+    fn rounds(&self) -> usize {
+        1 + self.settings.search_steps
+    }
+
+    fn done(&self) -> usize {
+        self.done
+    }
+
+    fn ask(&self, participant: usize) -> Question<'_> {
+        let Mixture { probe_steps, head_steps, .. } = self.settings;
+        let ask = if self.done == 0 {
+            let sends = vec![Content::Model];
+            Ask::Train(Train::new(First::Try(vec![0.0]), probe_steps, sends))
+        } else {
+            Ask::Evaluate { head_steps }
+        };
+        Question { ask, given: self.mixtures[participant].iter().collect() }
+    }
+
+    fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {
+        self.done += 1;
+        if self.done == 1 {
+            let probe = |heard: Option<Heard>| heard?.messages.into_iter().next();
+            self.probes = heard.into_iter().map(probe).collect();
+            for search in &mut self.searches {
+                search.keep(|who| self.probes[who].is_some());
+            }
+        } else {
+            let Self { settings, probes, searches, .. } = self;
+            searches.par_iter_mut().zip(&heard).for_each(|(search, heard)| {
+                let Some(Heard { messages, report }) = heard else { return };
+                let ([gradient], [loss]) = (&messages[..], &report.losses[..]) else { return };
+                let slope = |&who: &usize| {
+                    probes[who]
+                        .as_ref()
+                        .map_or(0.0, |probe| kernels::dot(&gradient.values, &probe.values))
+                };
+                let slopes: Vec<f32> = search.members.iter().map(slope).collect();
+                if loss.is_finite() && slopes.iter().all(|slope| slope.is_finite()) {
+                    search.step(*loss, slopes, settings.pull as f32);
+                }
+            });
+        }
+        let Self { probes, searches, .. } = self;
+        let mixture = |search: &Search| {
+            let parts =
+                search.weights().filter_map(|(who, part)| Some((probes[who].as_ref()?, part)));
+            Labelled::sum(Content::Model, &parts.collect::<Vec<_>>())
+        };
+        self.mixtures = searches.par_iter().map(mixture).collect();
+    }
+
+    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
+        vec![(participant, 1.0)]
+    }
+}
+
+impl Finder for Mixer {
+    fn found(&self, competing: &CompetingGraph) -> Found {
+        let columns: Vec<_> =
+            self.searches.iter().map(|search| self.settings.benefits(search)).collect();
+        graph(competing, &columns, 0.0).into()
+    }
 }
 
 impl Mixture {
-    /// Trains every participant alone; the shared parameters go to the coordinator, the heads do not.
-    fn probes(
-        &self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        batch: Option<usize>,
-    ) -> Result<(Vec<Message>, Vec<Seeker>), FederateError> {
-        let seekers = (0..federation.len())
-            .into_par_iter()
-            .map(|participant| self.probe(federation, &federation.site(participant), batch))
-            .collect::<Result<Vec<_>, _>>()?;
-        let probes = seekers
-            .iter()
-            .enumerate()
-            .map(|(from, seeker)| {
-                let model = seeker.headed.model[..federation.shared()].to_vec();
-                exchange.accept(from, Content::Model, model, federation.site(from).own())
-            })
-            .collect();
-        Ok((probes, seekers))
-    }
-
-    /// Trains one participant alone.
-    fn probe(
-        &self,
-        federation: &Federation<'_>,
-        site: &Site<'_>,
-        batch: Option<usize>,
-    ) -> Result<Seeker, FederateError> {
-        let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
-        let mut headed = Headed::new(site, rule);
-        let mut optimizer = Optimizer::new(rule, headed.model.len());
-        let mut batches = Batches::new(site, batch);
-        for _ in 0..self.probe_steps {
-            headed.gradient(site, Part::Training, batches.next())?;
-            optimizer.step(&mut headed.model, &headed.gradient);
-        }
-        let search = Search::new(federation, candidates(federation, site.index()));
-        Ok(Seeker { search, headed, batches })
-    }
-
-    /// One step on all weights: each participant receives its mixture and answers with the gradient of
-    /// its validation loss. Steps are multiplicative and start at the sample counts, so that equal
-    /// helpers keep equal weights.
-    fn step(
-        &self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        probes: &[Message],
-        seekers: &mut [Seeker],
-    ) -> Result<(), FederateError> {
-        let shared = federation.shared();
-        each(&mut *seekers, |Seeker { search, headed, .. }| {
-            let part = |(member, weight): (usize, f32)| (&probes[member].values[..], weight);
-            let mixture = weighted_sum(&search.weights().map(part).collect::<Vec<_>>());
-            headed.model[..shared].copy_from_slice(&mixture);
-            Ok(())
-        })?;
-        let mut carried = Vec::with_capacity(seekers.len());
-        for (to, Seeker { search, headed, .. }) in seekers.iter().enumerate() {
-            let members = search.members.iter();
-            let made_of: Vec<_> = members.map(|&member| probes[member].receipt()).collect();
-            let mixture = &headed.model[..shared];
-            carried.push(exchange.deliver(to, Content::Model, mixture, &made_of)?);
-        }
-        let losses = seekers
-            .par_iter_mut()
-            .map(|seeker| {
-                let site = federation.site(seeker.headed.participant);
-                seeker.answer(&site, self.head_steps)
-            })
-            .collect::<Result<Vec<_>, FederateError>>()?;
-        for (from, (loss, carried)) in losses.into_iter().zip(carried).enumerate() {
-            let Seeker { search, headed, .. } = &mut seekers[from];
-            let gradient = headed.gradient[..shared].to_vec();
-            let answer = exchange.accept(from, Content::Gradient, gradient, carried);
-            let slope = |&member: &usize| kernels::dot(&answer.values, &probes[member].values);
-            let slopes = search.members.iter().map(slope).collect();
-            search.step(loss, slopes, self.pull as f32);
-            federation.site(from).check(search.sum())?;
-        }
-        Ok(())
-    }
-
     /// The weights that reach the threshold; the others are 0.
     fn benefits(&self, search: &Search) -> Vec<(usize, f64)> {
         let helps =
@@ -185,19 +180,5 @@ impl Mixture {
                 (member, if helps(weight, prior) { f64::from(weight) } else { 0.0 })
             })
             .collect()
-    }
-}
-
-impl Seeker {
-    /// Trains the head, then computes the validation loss of the mixture and its gradient.
-    fn answer(&mut self, site: &Site<'_>, head_steps: usize) -> Result<f64, FederateError> {
-        let Self { headed, batches, .. } = self;
-        let shared = site.shared();
-        let has_head = headed.model.len() > shared;
-        for _ in 0..if has_head { head_steps } else { 0 } {
-            headed.gradient(site, Part::Training, batches.next())?;
-            headed.step_head(shared);
-        }
-        headed.gradient(site, Part::Validation, Batch::All)
     }
 }

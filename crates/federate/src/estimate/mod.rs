@@ -16,12 +16,14 @@ use std::{fmt::Debug, sync::Arc};
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Registry};
 use fedcompetitors_learn::simplex;
 use fedcompetitors_record::{Flow, FlowSource};
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    FederateError, Federation,
+    FederateError, Federation, Known,
     exchange::{Exchange, Message},
     kinds::{Kind, Made, Models},
-    train::weights_by_samples,
+    protocol::{self, Estimation},
+    train::Effort,
 };
 
 pub use evidence::Evidence;
@@ -97,8 +99,52 @@ pub trait Estimator: Debug + Send + Sync {
         None
     }
 
+    /// How it begins, given what the coordinator knows.
+    fn begin(&self, known: &Known<'_>, inputs: Inputs<'_>) -> Begun<'_>;
+
+    /// The coordinator of [`Begun::Messages`] that goes on from what [`Coordinate::save`](protocol::Coordinate::save)
+    /// gave.
+    ///
+    /// # Errors
+    /// If it was not saved by a coordinator of this estimator.
+    fn resume(&self, _saved: &[u8]) -> Result<Box<dyn Estimation>, FederateError> {
+        Err(FederateError::Checkpoint)
+    }
+
     /// How much each participant's data would help each other one's model; 0 between competitors, who
-    /// may not help each other anyway. Whatever moves goes through the exchange.
+    /// may not help each other anyway. All participants are in this process; whatever moves goes through the exchange.
+    ///
+    /// # Errors
+    /// If training diverges, or if the guard stops it.
+    fn estimate(
+        &self,
+        federation: &Federation<'_>,
+        exchange: &mut Exchange<'_>,
+        inputs: Inputs<'_>,
+    ) -> Result<Found, FederateError> {
+        match self.begin(&Known::of(federation), inputs) {
+            Begun::Found(found) => Ok(found),
+            Begun::Messages(effort, coordinator) => {
+                protocol::estimate(federation, exchange, effort, coordinator)
+            }
+            Begun::AllData(estimator) => estimator.estimate(federation, exchange, inputs),
+        }
+    }
+}
+
+/// An estimate that has begun.
+pub enum Begun<'a> {
+    /// Nothing is asked of anybody.
+    Found(Found),
+    /// Participants, who may be anywhere, are asked by this coordinator; they train with these settings.
+    Messages(Effort, Box<dyn Estimation>),
+    /// The coordinator reads the data of all participants.
+    AllData(&'a dyn ByAllData),
+}
+
+/// An estimator that reads the data of all participants.
+pub trait ByAllData {
+    /// How much each participant's data would help each other one's model.
     ///
     /// # Errors
     /// If training diverges, or if the guard stops it.
@@ -131,16 +177,9 @@ fn flow(statement: &str, pairs: Vec<(usize, usize)>) -> Flow {
     Flow { source: FlowSource::Estimator, statement: statement.into(), pairs }
 }
 
-/// A participant and those that do not compete with it: itself first, the others in order.
-fn candidates(federation: &Federation<'_>, to: usize) -> Vec<usize> {
-    let others = (0..federation.len())
-        .filter(|&from| from != to && !federation.competing().competes(from, to));
-    [to].into_iter().chain(others).collect()
-}
-
 /// All participants entrust the coordinator with their data, for estimators that train on it.
 fn entrust_all(federation: &Federation<'_>, exchange: &mut Exchange<'_>) -> Vec<Message> {
-    exchange.begin(1);
+    exchange.begin(1, &[]);
     (0..federation.len()).map(|participant| exchange.entrust(participant)).collect()
 }
 
@@ -149,6 +188,7 @@ const RATE: f32 = 0.2;
 
 /// A search for the weights of a participant and its candidates with the lowest validation loss. It starts
 /// at their shares of the samples.
+#[derive(Serialize, Deserialize)]
 struct Search {
     members: Vec<usize>,
     prior: Vec<f32>,
@@ -156,8 +196,8 @@ struct Search {
 }
 
 impl Search {
-    fn new(federation: &Federation<'_>, members: Vec<usize>) -> Self {
-        let prior = weights_by_samples(federation, &members);
+    fn new(known: &Known<'_>, members: Vec<usize>) -> Self {
+        let prior = known.weights_by_samples(&members);
         let prior: Vec<f32> = prior.into_iter().map(|weight| weight as f32).collect();
         Self { members, weights: prior.clone(), prior }
     }
@@ -174,6 +214,19 @@ impl Search {
         simplex::mirror_step(&mut self.weights, &slopes, RATE, &self.prior, pull);
     }
 
+    /// Leaves out the others. Without the participant itself, nobody is left.
+    fn keep(&mut self, is_there: impl Fn(usize) -> bool) {
+        let has_own = self.members.first().is_some_and(|&own| is_there(own));
+        let kept = self.members.iter().zip(&self.prior);
+        let kept = kept.filter(|(member, _)| has_own && is_there(**member));
+        (self.members, self.prior) = kept.map(|(&member, &prior)| (member, prior)).unzip();
+        let sum: f32 = self.prior.iter().sum();
+        if self.members.len() < self.weights.len() {
+            self.prior.iter_mut().for_each(|prior| *prior /= sum);
+        }
+        self.weights.clone_from(&self.prior);
+    }
+
     /// The sum of the weights: 1, or NaN if a slope was NaN.
     fn sum(&self) -> f64 {
         self.weights.iter().copied().map(f64::from).sum()
@@ -188,11 +241,11 @@ impl Search {
 /// The graph of these benefits, given for each participant as (helper, value); values of 0 or below the
 /// threshold are dropped.
 fn graph(
-    federation: &Federation<'_>,
+    competing: &CompetingGraph,
     columns: &[Vec<(usize, f64)>],
     threshold: f64,
 ) -> BenefitGraph {
-    let mut builder = BenefitGraph::builder(federation.participants());
+    let mut builder = BenefitGraph::builder(competing.participants());
     for (to, column) in columns.iter().enumerate() {
         for &(from, value) in
             column.iter().filter(|&&(from, value)| from != to && value > 0.0 && value >= threshold)

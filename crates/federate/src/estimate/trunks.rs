@@ -7,15 +7,17 @@
 use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_learn::OptimizerSettings;
 use fedcompetitors_record::{Content, Flow};
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
+use super::{Begun, Estimator, EstimatorKind, Found, Inputs, flow, graph};
 use crate::{
-    FederateError, Federation,
-    exchange::{Exchange, Message},
+    FederateError, Known,
     kinds::{BadSettings, Models, Settings, in_range, settings},
-    train::{Descent, Effort, VALIDATE_EVERY, each},
-    trunks::{commit, network},
+    protocol::{
+        Ask, Combiner, Coordinator, Estimation, Finder, First, Heard, Labelled, Question, Train,
+    },
+    saved,
+    train::Effort,
 };
 
 pub static KIND: EstimatorKind = EstimatorKind::new::<Trunks>(
@@ -55,74 +57,96 @@ impl Estimator for Trunks {
         )
     }
 
-    fn estimate(
-        &self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-        inputs: Inputs<'_>,
-    ) -> Result<Found, FederateError> {
-        exchange.begin(1);
-        let networks = self.networks(federation, inputs.batch)?;
-        let networks: Vec<&[f32]> =
-            networks.iter().map(|one| one.early_stopping.best().parameters).collect();
-        let committed = commit(federation, exchange, &networks)?;
-        exchange.begin(2);
-        let mut received: Vec<(usize, usize, &Message)> = Vec::new();
-        for to in 0..federation.len() {
-            for from in candidates(federation, to).into_iter().skip(1) {
-                let Some(message) = committed[from].as_ref().filter(|_| exchange.is_there(to))
-                else {
-                    continue;
-                };
-                exchange.deliver(to, Content::Trunk, &message.values, &[message.receipt()])?;
-                received.push((to, from, message));
-            }
-        }
-        let own = (0..federation.len()).into_par_iter().map(|of| {
-            let learner = network(federation, of)?;
-            let activations = learner.activations(&networks[of][..learner.model().trunk()]);
-            let alone = learner.head(&[&activations]).loss;
-            Ok((learner, activations, alone))
-        });
-        let own = own.collect::<Result<Vec<_>, FederateError>>()?;
-        let reduced = received.par_iter().map(|&(to, _, message)| {
-            let (learner, activations, alone) = &own[to];
-            let others = learner.activations(&message.values);
-            if !others.are_finite() {
-                return 0.0;
-            }
-            let reduced = 1.0 - learner.head(&[activations, &others]).loss / alone;
-            if reduced >= self.threshold { reduced } else { 0.0 }
-        });
-        let reduced: Vec<f64> = reduced.collect();
-        let mut columns = vec![Vec::new(); federation.len()];
-        for ((to, from, _), value) in received.iter().zip(reduced) {
-            columns[*to].push((*from, value));
-        }
-        Ok(graph(federation, &columns, self.threshold.max(f64::MIN_POSITIVE)).into())
+    fn begin(&self, known: &Known<'_>, inputs: Inputs<'_>) -> Begun<'_> {
+        let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
+        let effort =
+            Effort { evaluations: self.steps, local_steps: self.steps, rule, batch: inputs.batch };
+        let comparison = Comparison {
+            settings: self.clone(),
+            done: 0,
+            candidates: (0..known.len()).map(|to| known.candidates(to).split_off(1)).collect(),
+            committed: vec![None; known.len()],
+            columns: vec![Vec::new(); known.len()],
+        };
+        Begun::Messages(effort, Box::new(Coordinator::new(known, comparison)))
+    }
+
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Estimation>, FederateError> {
+        Ok(Box::new(saved::read::<Coordinator<Comparison>>(saved)?))
     }
 }
 
-impl Trunks {
-    /// A network of everybody, trained alone.
-    fn networks(
-        &self,
-        federation: &Federation<'_>,
-        batch: Option<usize>,
-    ) -> Result<Vec<Descent>, FederateError> {
-        let rule = OptimizerSettings::Adam { rate: self.rate as f32, decay: 0.0 };
-        let effort = Effort { evaluations: self.steps, local_steps: VALIDATE_EVERY, rule, batch };
-        let all = (0..federation.len()).map(|who| {
-            let site = federation.site(who);
-            (site, Descent::new(&site, effort))
-        });
-        let mut all: Vec<_> = all.collect();
-        each(&mut all, |(site, one)| {
-            (1..=self.steps).try_for_each(|step| {
-                one.step(site, |_, _| ())?;
-                one.validate(site, step == self.steps)
-            })
-        })?;
-        Ok(all.into_iter().map(|(_, one)| one).collect())
+/// The coordinator's half: a round in which trunks are committed, and one in which they are compared.
+#[derive(Serialize, Deserialize)]
+struct Comparison {
+    settings: Trunks,
+    done: usize,
+    /// Those who do not compete with each participant.
+    candidates: Vec<Vec<usize>>,
+    /// The trunks that were accepted.
+    committed: Vec<Option<Labelled>>,
+    /// For each participant by how much each other one's trunk reduces its loss.
+    columns: Vec<Vec<(usize, f64)>>,
+}
+
+impl Comparison {
+    fn givers(&self, to: usize) -> impl Iterator<Item = usize> {
+        self.candidates[to].iter().copied().filter(|&from| self.committed[from].is_some())
+    }
+}
+
+impl Combiner for Comparison {
+    const FINISHES: bool = false;
+
+    fn rounds(&self) -> usize {
+        2
+    }
+
+    fn done(&self) -> usize {
+        self.done
+    }
+
+    fn ask(&self, participant: usize) -> Question<'_> {
+        if self.done == 0 {
+            let train =
+                Train::new(First::Try(vec![0.0]), self.settings.steps, vec![Content::Trunk]);
+            return Question { ask: Ask::Train(train), given: Vec::new() };
+        }
+        let given = self.givers(participant).filter_map(|from| self.committed[from].as_ref());
+        Question { ask: Ask::Compare, given: given.collect() }
+    }
+
+    fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {
+        self.done += 1;
+        if self.done == 1 {
+            let trunk = |heard: Option<Heard>| {
+                Some(Labelled::message(Content::Trunk, heard?.messages.first()?))
+            };
+            self.committed = heard.into_iter().map(trunk).collect();
+            return;
+        }
+        let column = |to: usize| {
+            let Some([alone, both @ ..]) = heard[to].as_ref().map(|heard| &heard.report.losses[..])
+            else {
+                return Vec::new();
+            };
+            let reduced = both.iter().map(|both| 1.0 - both / alone);
+            let value = |reduced: f64| {
+                if reduced >= self.settings.threshold { reduced } else { 0.0 }
+            };
+            self.givers(to).zip(reduced.map(value)).collect()
+        };
+        self.columns = (0..heard.len()).map(column).collect();
+    }
+
+    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
+        vec![(participant, 1.0)]
+    }
+}
+
+impl Finder for Comparison {
+    fn found(&self, competing: &CompetingGraph) -> Found {
+        let threshold = self.settings.threshold.max(f64::MIN_POSITIVE);
+        graph(competing, &self.columns, threshold).into()
     }
 }

@@ -1,63 +1,86 @@
 //! Asks and answers, carried in one process.
 
+use fedcompetitors_record::Disclosure;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use super::{Adopt, Answer, Ask, Combiner, Coordinate, Coordinator, Participant, Request};
+use super::{Answer, Coordinate, Estimation, Participant, Request};
 use crate::{
     FederateError, Federation,
+    estimate::Found,
     exchange::Exchange,
+    faults::{Garbage, Played},
     saved,
     train::{Best, Effort, Training},
 };
 
 /// A training whose participants are all in this process.
-#[derive(Serialize, Deserialize)]
-pub struct Conversation<C> {
-    coordinator: Coordinator<C>,
+pub struct Conversation {
+    coordinator: Box<dyn Coordinate>,
     participants: Vec<Participant>,
 }
 
-impl<C: Combiner> Conversation<C> {
+impl Conversation {
     /// A training before its first round.
-    pub fn begin(federation: &Federation<'_>, effort: Effort, combiner: C) -> Box<dyn Training> {
-        let participants = (0..federation.len())
-            .map(|who| Participant::new(&federation.site(who), effort))
-            .collect();
-        Box::new(Self { coordinator: Coordinator::new(federation, combiner), participants })
+    pub fn begin(
+        federation: &Federation<'_>,
+        effort: Effort,
+        coordinator: Box<dyn Coordinate>,
+    ) -> Self {
+        Self { coordinator, participants: participants(federation, effort) }
     }
 
-    /// A training that resumes from its saved state.
+    /// A training that goes on from its saved state, given how its coordinator does.
     ///
     /// # Errors
     /// If it was not saved by a training of this kind.
-    pub fn resume(saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Ok(Box::new(saved::read::<Self>(saved)?))
+    pub fn resume(
+        saved: &[u8],
+        coordinator: impl FnOnce(&[u8]) -> Result<Box<dyn Coordinate>, FederateError>,
+    ) -> Result<Self, FederateError> {
+        let (state, participants): (Vec<u8>, _) = saved::read(saved)?;
+        Ok(Self { coordinator: coordinator(&state)?, participants })
     }
+}
 
-    fn phase(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let phase = self.coordinator.begin(exchange)?;
-        let answers = answers(&mut self.participants, federation, phase.requests())?;
-        self.coordinator.end(exchange, &phase, answers);
-        Ok(())
+/// Makes an estimate with participants that are all in this process.
+///
+/// # Errors
+/// If training diverges, or if the guard stops it.
+pub fn estimate(
+    federation: &Federation<'_>,
+    exchange: &mut Exchange<'_>,
+    effort: Effort,
+    mut coordinator: Box<dyn Estimation>,
+) -> Result<Found, FederateError> {
+    let mut participants = participants(federation, effort);
+    exchange.take_any_size();
+    while !coordinator.is_finished() {
+        exchange.begin(coordinator.done() + 1, &[]);
+        phase(&mut *coordinator, &mut participants, federation, exchange, &Played::default())?;
     }
+    Ok(coordinator.found(federation.competing()))
+}
 
-    /// Whoever is missing in the end finishes with what it has.
-    fn finish_missing(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let request = Request { id: u64::MAX, ask: Ask::Finish(Adopt::ALWAYS), given: Vec::new() };
-        let is_missing = |who: usize| !exchange.is_there(who);
-        let requests: Vec<Option<Request>> =
-            (0..federation.len()).map(|who| is_missing(who).then(|| request.clone())).collect();
-        answers(&mut self.participants, federation, &requests).map(|_| ())
+fn participants(federation: &Federation<'_>, effort: Effort) -> Vec<Participant> {
+    let participant = |who: usize| Participant::new(&federation.site(who), effort);
+    (0..federation.len()).into_par_iter().map(participant).collect()
+}
+
+/// One phase: everybody is asked, and what is played happens to the answers.
+fn phase(
+    coordinator: &mut dyn Coordinate,
+    participants: &mut [Participant],
+    federation: &Federation<'_>,
+    exchange: &mut Exchange<'_>,
+    played: &Played,
+) -> Result<(), FederateError> {
+    let phase = coordinator.begin(exchange)?;
+    let mut answers = answers(participants, federation, phase.requests())?;
+    for &(from, garbage) in &played.garbage {
+        answers[from].iter_mut().for_each(|answer| spoil(answer, garbage));
     }
+    coordinator.end(exchange, &phase, answers);
+    Ok(())
 }
 
 /// The answers of those who are asked, in parallel. If several fail, the error is that of the first in order.
@@ -77,7 +100,20 @@ fn answers(
     answers.into_iter().map(Option::transpose).collect()
 }
 
-impl<C: Combiner> Training for Conversation<C> {
+/// What a fault makes of what is sent.
+fn spoil(answer: &mut Answer, garbage: Garbage) {
+    for piece in &mut answer.pieces {
+        match garbage {
+            Garbage::Nan => piece.iter_mut().step_by(2).for_each(|value| *value = f32::NAN),
+            Garbage::WrongLength => {
+                piece.pop();
+            }
+            Garbage::Huge => piece.iter_mut().for_each(|value| *value *= 1000.0),
+        }
+    }
+}
+
+impl Training for Conversation {
     fn rounds(&self) -> usize {
         self.coordinator.rounds()
     }
@@ -90,14 +126,15 @@ impl<C: Combiner> Training for Conversation<C> {
         &mut self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        played: &Played,
     ) -> Result<(), FederateError> {
-        let done = self.done();
-        while self.done() == done {
-            self.phase(federation, exchange)?;
+        let Self { coordinator, participants } = self;
+        let done = coordinator.done();
+        while coordinator.done() == done {
+            phase(&mut **coordinator, participants, federation, exchange, played)?;
         }
-        if self.done() == self.rounds() {
-            self.phase(federation, exchange)?;
-            self.finish_missing(federation, exchange)?;
+        if coordinator.done() == coordinator.rounds() {
+            phase(&mut **coordinator, participants, federation, exchange, played)?;
         }
         Ok(())
     }
@@ -110,11 +147,11 @@ impl<C: Combiner> Training for Conversation<C> {
         self.coordinator.parts(participant)
     }
 
-    fn coordinator(self: Box<Self>) -> Option<Box<dyn Coordinate>> {
-        Some(Box::new(self.coordinator))
+    fn disclosures(&self) -> Vec<Disclosure> {
+        self.coordinator.disclosures()
     }
 
     fn save(&self) -> Vec<u8> {
-        saved::write(self)
+        saved::write(&(self.coordinator.save(), &self.participants))
     }
 }

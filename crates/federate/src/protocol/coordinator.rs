@@ -1,18 +1,23 @@
-//! The coordinator of a training: whom it asks what, and what it does with the answers.
+//! The coordinator of an estimate or a training: whom it asks what, and what it does with the answers.
 
-use fedcompetitors_graphs::bits;
-use fedcompetitors_record::Content;
+use fedcompetitors_graphs::{CompetingGraph, bits};
+use fedcompetitors_learn::linear::{BadSummary, Summary};
+use fedcompetitors_record::{Content, Disclosure, IncidentKind};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Answer, Ask, Labelled, Participant, Request};
+use super::{Answer, Ask, Labelled, Report, Request};
 use crate::{
-    FederateError, Federation,
+    FederateError, Known,
+    estimate::Found,
     exchange::{Exchange, Message, Submission},
     saved,
 };
 
-/// What a trainer computes at the coordinator: what is asked, and what is made of the answers.
+/// What a trainer or an estimator computes at the coordinator: what is asked, and what is made of the answers.
 pub trait Combiner: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// Whether everybody is asked to finish after the last round.
+    const FINISHES: bool = true;
+
     /// The number of rounds.
     fn rounds(&self) -> usize;
 
@@ -25,10 +30,22 @@ pub trait Combiner: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// Combines what was heard of each participant in a phase of a round; nothing of those that are missing or
     /// whose messages were refused.
-    fn take(&mut self, heard: Vec<Option<Heard>>);
+    fn take(&mut self, competing: &CompetingGraph, heard: Vec<Option<Heard>>);
 
-    /// Those from whom a participant that has adopted something learns, itself included, with their weights.
-    fn parts(&self, participant: usize) -> Vec<(usize, f32)>;
+    /// Those from whom a participant learns, itself included, with their weights, given how much it uses of its own
+    /// and of each piece that it was last given.
+    fn parts(&self, participant: usize, uses: &[f64]) -> Vec<(usize, f32)>;
+
+    /// What its messages would reveal of few rows, and what was done about it.
+    fn disclosures(&self) -> Vec<Disclosure> {
+        Vec::new()
+    }
+}
+
+/// A combiner that finds who would help whom.
+pub trait Finder: Combiner {
+    /// What was found, after the last round.
+    fn found(&self, competing: &CompetingGraph) -> Found;
 }
 
 /// What a participant is asked, and what it is given with that.
@@ -45,22 +62,25 @@ pub struct Question<'a> {
 pub struct Heard {
     /// Its messages, in the order in which it was asked for them.
     pub messages: Vec<Message>,
+    /// What it reports besides.
+    pub report: Report,
 }
 
-/// A phase on its way: the requests to carry, to those that are present.
+/// A phase on its way: the request to each participant.
 #[derive(Debug)]
 pub struct Phase {
     requests: Vec<Option<Request>>,
 }
 
 impl Phase {
-    /// The request to each participant.
+    /// The request to each participant. One that cannot be reached has a request too, where it has to do something
+    /// that needs no exchange.
     pub fn requests(&self) -> &[Option<Request>] {
         &self.requests
     }
 }
 
-/// The coordinator of a training, whatever its trainer. Its state is plain data.
+/// The coordinator of an estimate or a training, whatever it computes. Its state is plain data.
 pub trait Coordinate: Send + Sync {
     /// The number of rounds.
     fn rounds(&self) -> usize;
@@ -74,6 +94,9 @@ pub trait Coordinate: Send + Sync {
     /// Those from whom a participant learns at present, itself included, with their weights.
     fn parts(&self, participant: usize) -> Vec<(usize, f32)>;
 
+    /// What its messages would reveal of few rows, and what was done about it.
+    fn disclosures(&self) -> Vec<Disclosure>;
+
     /// Begins the next phase. What participants are given passes the guard here and enters the ledger.
     ///
     /// # Errors
@@ -84,11 +107,17 @@ pub trait Coordinate: Send + Sync {
     /// matter. What cannot be used, or answers another request, counts as missing.
     fn end(&mut self, exchange: &mut Exchange<'_>, phase: &Phase, answers: Vec<Option<Answer>>);
 
-    /// The state between two phases, for [`Trainer::resume`](crate::train::Trainer::resume).
+    /// The state between two phases.
     fn save(&self) -> Vec<u8>;
 }
 
-/// The coordinator with the half of a trainer.
+/// The coordinator of an estimate.
+pub trait Estimation: Coordinate {
+    /// Who would help whom, once all phases are done.
+    fn found(&self, competing: &CompetingGraph) -> Found;
+}
+
+/// The coordinator with the half of a trainer or an estimator.
 #[derive(Serialize, Deserialize)]
 pub struct Coordinator<C> {
     combiner: C,
@@ -99,25 +128,53 @@ pub struct Coordinator<C> {
     /// For each participant those whose data it may carry: itself, and what was delivered to it. What it says
     /// about that itself does not matter.
     carried: Vec<Vec<u64>>,
-    /// The last model that was accepted of each participant; the common start before that. What it sends next
-    /// is judged by its distance from that.
-    known: Vec<Vec<f32>>,
-    has_learned: Vec<bool>,
+    /// The shared parameters that everybody starts from.
+    start: Vec<f32>,
+    /// The last model that was accepted of each participant, none before the first. What it sends next is judged by
+    /// its distance from that, or from the start.
+    last: Vec<Option<Vec<f32>>>,
+    /// What each participant has last reported to use.
+    uses: Vec<Vec<f64>>,
+    /// The numbers of coefficients and of parameters of hidden layers of a model.
+    coefficients: usize,
+    trunk: usize,
 }
 
 impl<C: Combiner> Coordinator<C> {
     /// The coordinator before the first phase.
-    pub fn new(federation: &Federation<'_>, combiner: C) -> Self {
-        let (everybody, shared) = (|| 0..federation.len(), federation.shared());
+    pub fn new(known: &Known<'_>, combiner: C) -> Self {
+        let own = |who: usize| {
+            let mut carried = vec![0; bits::words_for(known.len())];
+            bits::insert(&mut carried, who);
+            carried
+        };
         Self {
             combiner,
             phases: 0,
             is_finished: false,
-            carried: everybody().map(|who| federation.site(who).own()).collect(),
-            known: everybody()
-                .map(|who| federation.site(who).initial()[..shared].to_vec())
-                .collect(),
-            has_learned: vec![false; federation.len()],
+            carried: (0..known.len()).map(own).collect(),
+            start: known.start.clone(),
+            last: vec![None; known.len()],
+            uses: vec![Vec::new(); known.len()],
+            coefficients: known.coefficients(),
+            trunk: known.trunk(),
+        }
+    }
+
+    /// A coordinator that goes on from its saved state.
+    ///
+    /// # Errors
+    /// If it was not saved by a coordinator of this kind.
+    pub fn resume(saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
+        Ok(Box::new(saved::read::<Self>(saved)?))
+    }
+
+    /// The number of values of a message.
+    fn length(&self, content: Content) -> usize {
+        match content {
+            Content::Summary => Summary::message_length(self.coefficients),
+            Content::Trunk => self.trunk,
+            _ => self.start.len(),
         }
     }
 }
@@ -132,26 +189,30 @@ impl<C: Combiner> Coordinate for Coordinator<C> {
     }
 
     fn is_finished(&self) -> bool {
-        self.is_finished
+        self.is_finished || (!C::FINISHES && self.done() == self.rounds())
     }
 
     fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
-        if self.has_learned[participant] {
-            self.combiner.parts(participant)
-        } else {
-            vec![(participant, 1.0)]
+        match &self.uses[participant][..] {
+            [] => vec![(participant, 1.0)],
+            uses => self.combiner.parts(participant, uses),
         }
+    }
+
+    fn disclosures(&self) -> Vec<Disclosure> {
+        self.combiner.disclosures()
     }
 
     fn begin(&mut self, exchange: &mut Exchange<'_>) -> Result<Phase, FederateError> {
         self.phases += 1;
         let mut requests = Vec::with_capacity(self.carried.len());
         for (to, all) in self.carried.iter_mut().enumerate() {
+            let Question { ask, given } = self.combiner.ask(to);
             if !exchange.is_there(to) {
-                requests.push(None);
+                let alone = ask.alone();
+                requests.push(alone.map(|ask| Request { id: self.phases, ask, given: Vec::new() }));
                 continue;
             }
-            let Question { ask, given } = self.combiner.ask(to);
             let mut request = Request { id: self.phases, ask, given: Vec::new() };
             for piece in given {
                 let carried = exchange.hand_over(to, piece)?;
@@ -169,22 +230,27 @@ impl<C: Combiner> Coordinate for Coordinator<C> {
         for (from, (request, answer)) in requests.zip(answers).enumerate() {
             let sent = request.zip(answer).and_then(|(request, answer)| Sent::of(request, answer));
             if let Some(sent) = &sent {
-                self.has_learned[from] = sent.has_learned;
+                self.uses[from].clone_from(&sent.report.uses);
             }
-            all.push(sent);
+            // Who cannot be reached has sent nothing.
+            all.push(sent.filter(|_| exchange.is_there(from)));
         }
         let heard = self.accept(exchange, all);
-        if self.combiner.done() == self.combiner.rounds() {
+        if C::FINISHES && self.combiner.done() == self.combiner.rounds() {
             self.is_finished = true;
         } else {
-            self.combiner.take(heard);
+            self.combiner.take(exchange.competing(), heard);
         }
     }
 
     fn save(&self) -> Vec<u8> {
-        // As a conversation without participants.
-        let participants: [Participant; 0] = [];
-        saved::write(&(self, &participants[..]))
+        saved::write(self)
+    }
+}
+
+impl<C: Finder> Estimation for Coordinator<C> {
+    fn found(&self, competing: &CompetingGraph) -> Found {
+        self.combiner.found(competing)
     }
 }
 
@@ -195,26 +261,30 @@ impl<C: Combiner> Coordinator<C> {
         exchange: &mut Exchange<'_>,
         mut all: Vec<Option<Sent>>,
     ) -> Vec<Option<Heard>> {
-        let empty = |sent: &Option<Sent>| sent.as_ref().map(|_| Heard { messages: Vec::new() });
+        let empty = |sent: &Option<Sent>| {
+            let report = sent.as_ref()?.report.clone();
+            Some(Heard { messages: Vec::new(), report })
+        };
         let mut heard: Vec<Option<Heard>> = all.iter().map(empty).collect();
-        for content in [Content::Model, Content::Update, Content::Gradient] {
-            let submissions: Vec<Option<Submission>> = all
-                .iter_mut()
-                .enumerate()
-                .map(|(from, sent)| {
-                    let values = sent.as_mut()?.take(content)?;
-                    let is_model = content == Content::Model;
-                    let before = if is_model { self.known[from].clone() } else { Vec::new() };
-                    Some(Submission { values, before, carried: self.carried[from].clone() })
-                })
-                .collect();
+        let contents =
+            [Content::Model, Content::Update, Content::Gradient, Content::Trunk, Content::Summary];
+        for content in contents {
+            let submissions = all.iter_mut().enumerate().map(|(from, sent)| {
+                let values = sent.as_mut()?.take(content)?;
+                let before = match content {
+                    Content::Model => self.last[from].as_ref().unwrap_or(&self.start).clone(),
+                    _ => Vec::new(),
+                };
+                Some(Submission { values, before, carried: self.carried[from].clone() })
+            });
+            let submissions: Vec<Option<Submission>> = submissions.collect();
             let sends: Vec<bool> = submissions.iter().map(Option::is_some).collect();
             if !sends.contains(&true) {
                 continue;
             }
-            let length = self.known.first().map_or(0, Vec::len);
-            let accepted = exchange.collect(content, length, submissions);
+            let accepted = exchange.collect(content, self.length(content), submissions);
             for (from, message) in accepted.into_iter().enumerate() {
+                let message = message.filter(|one| self.is_sound(exchange, content, one));
                 let Some(message) = message else {
                     if sends[from] {
                         heard[from] = None;
@@ -222,7 +292,7 @@ impl<C: Combiner> Coordinator<C> {
                     continue;
                 };
                 if content == Content::Model {
-                    self.known[from].clone_from(&message.values);
+                    self.last[from] = Some(message.values.clone());
                 }
                 if let Some(heard) = &mut heard[from] {
                     heard.messages.push(message);
@@ -231,12 +301,30 @@ impl<C: Combiner> Coordinator<C> {
         }
         heard
     }
+
+    /// Whether a message that has the right length and is finite is what it should be; if not, it is refused by its
+    /// sender's name.
+    fn is_sound(&self, exchange: &mut Exchange<'_>, content: Content, message: &Message) -> bool {
+        if content != Content::Summary {
+            return true;
+        }
+        let Err(bad) = Summary::from_message(self.coefficients, &message.values) else {
+            return true;
+        };
+        let kind = match bad {
+            BadSummary::Length => IncidentKind::WrongLength,
+            BadSummary::NotFinite => IncidentKind::NotFinite,
+            BadSummary::NotPositive => IncidentKind::NotPositive,
+        };
+        exchange.incident(message.from, kind);
+        false
+    }
 }
 
 /// The pieces of an answer, each with what it is.
 struct Sent {
     pieces: Vec<(Content, Vec<f32>)>,
-    has_learned: bool,
+    report: Report,
 }
 
 impl Sent {
@@ -246,7 +334,7 @@ impl Sent {
         let fits = answer.id == request.id && answer.pieces.len() == sends.len();
         fits.then(|| Self {
             pieces: sends.iter().copied().zip(answer.pieces).collect(),
-            has_learned: answer.has_learned,
+            report: answer.report,
         })
     }
 

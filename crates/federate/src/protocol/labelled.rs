@@ -36,6 +36,16 @@ impl Labelled {
         Some(Self { content, values, made_of: used().map(|(one, _)| one.receipt()).collect() })
     }
 
+    /// What is computed of these messages and of nothing else that anybody has sent.
+    pub(crate) fn computed(
+        content: Content,
+        messages: &[&Message],
+        compute: impl FnOnce() -> Vec<f32>,
+    ) -> Self {
+        let made_of = messages.iter().map(|message| message.receipt()).collect();
+        Self { content, values: compute(), made_of }
+    }
+
     /// As [`Labelled::sum`], with weights scaled to sum to 1 where some messages are missing.
     pub fn mixture(content: Content, parts: &[(&Message, f32)], all_there: bool) -> Option<Self> {
         let total = if all_there { 1.0 } else { parts.iter().map(|(_, weight)| weight).sum() };

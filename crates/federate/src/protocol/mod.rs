@@ -16,14 +16,17 @@ mod conversation;
 mod coordinator;
 mod endpoint;
 mod labelled;
+mod networks;
 mod participant;
 pub mod wire;
 
 use fedcompetitors_record::Content;
 use serde::{Deserialize, Serialize};
 
-pub use conversation::Conversation;
-pub use coordinator::{Combiner, Coordinate, Coordinator, Heard, Phase, Question};
+pub use conversation::{Conversation, estimate};
+pub use coordinator::{
+    Combiner, Coordinate, Coordinator, Estimation, Finder, Heard, Phase, Question,
+};
 pub use endpoint::{Endpoint, Stale};
 pub use labelled::Labelled;
 pub use participant::Participant;
@@ -50,10 +53,11 @@ pub struct Given {
     pub carried: Vec<u64>,
 }
 
-/// What a participant is asked to do.
+/// What a participant is asked to do. These verbs are all that a trainer or an estimator can use; a new verb is a
+/// new version of [`wire`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Ask {
-    /// Adopt what is given, train on the own rows, and send what came out.
+    /// Train on the own rows, and send what came out.
     Train(Train),
     /// Follow the last gradient, or the mixture of gradients that is given, and compute the next gradient.
     Descend {
@@ -62,22 +66,66 @@ pub enum Ask {
         /// Whether to send the gradient.
         sends: bool,
     },
-    /// Adopt or follow what is given; the training ends here.
-    Finish(Adopt),
+    /// Fit a linear model exactly, with the sum of summaries that is given, if any.
+    Fit {
+        /// If present, send a summary of the own rows without columns in which fewer rows than this differ from
+        /// the others.
+        summary: Option<usize>,
+    },
+    /// Evaluate the model that is given, which is not kept: its validation loss is reported, and the gradient of
+    /// that is sent.
+    Evaluate {
+        /// Steps on an own head before: a head fits only the parameters that it was trained with.
+        head_steps: usize,
+    },
+    /// Evaluate the trunks that are given: report the validation loss of a head on the own hidden layers, and then
+    /// for each trunk that of a head on both.
+    Compare,
+    /// The training ends here.
+    Finish(Finish),
 }
 
-/// A round of steps on the own rows.
+/// Some steps on the own rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Train {
-    /// How the given model or update is adopted first.
-    pub adopt: Adopt,
-    /// The number of steps.
+    /// What is done first.
+    pub first: First,
+    /// The number of steps of each network in training.
     pub steps: usize,
-    /// The strength of the pull to the parameters at the beginning of the round; `FedProx` adds
+    /// The strength of the pull to the parameters at the beginning of these steps; `FedProx` adds
     /// `pull / 2 · |x − start|²` to the loss.
     pub pull: f32,
     /// What it sends afterwards, in this order.
     pub sends: Vec<Content>,
+}
+
+impl Train {
+    /// Steps without a pull.
+    pub fn new(first: First, steps: usize, sends: Vec<Content>) -> Self {
+        Self { first, steps, pull: 0.0, sends }
+    }
+}
+
+/// What a participant does before it trains. All but [`First::Adopt`] is training alone, which needs no exchange:
+/// who cannot be reached does the same, is given nothing and sends nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum First {
+    /// Adopts the model or update that is given.
+    Adopt(Adopt),
+    /// Begins a network with each of these decays, all from the common start.
+    Try(Vec<f32>),
+    /// Goes on with the networks in training.
+    Continue,
+    /// Keeps the network with the lowest validation loss, and goes on with it.
+    Choose,
+    /// Leaves the networks that there are as they are, and begins others: from the trunks that are given, those
+    /// first that suit its data best, and from random starts where these are too few.
+    Start {
+        /// The number of networks.
+        networks: usize,
+        /// The number of given trunks that are also used as they are, at most.
+        frozen: usize,
+    },
 }
 
 /// How a participant adopts a model or an update that it is given.
@@ -94,13 +142,37 @@ impl Adopt {
     pub const ALWAYS: Self = Self { rate: 1.0, checked: false };
 }
 
+/// How a training ends for a participant.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Finish {
+    /// It adopts or follows what is given, and keeps its best model.
+    Adopt(Adopt),
+    /// It fits a linear model exactly, unless it has done so. A network gets another last layer, fitted to its
+    /// last hidden layers, if the validation loss is lower with that.
+    Alone,
+    /// It fits one head to the hidden layers of its networks and of the trunks that it uses as they are.
+    Together,
+}
+
 impl Ask {
     /// What the answer contains.
     pub fn sends(&self) -> &[Content] {
         match self {
             Self::Train(train) => &train.sends,
-            Self::Descend { sends: true, .. } => &[Content::Gradient],
-            Self::Descend { sends: false, .. } | Self::Finish(_) => &[],
+            Self::Descend { sends: true, .. } | Self::Evaluate { .. } => &[Content::Gradient],
+            Self::Fit { summary: Some(_) } => &[Content::Summary],
+            Self::Descend { .. } | Self::Fit { .. } | Self::Compare | Self::Finish(_) => &[],
+        }
+    }
+
+    /// What a participant does that cannot be reached: the part of the ask that needs no exchange.
+    pub fn alone(&self) -> Option<Self> {
+        match self {
+            Self::Train(train) if !matches!(train.first, First::Adopt(_)) => {
+                Some(Self::Train(Train { sends: Vec::new(), ..train.clone() }))
+            }
+            Self::Finish(_) => Some(self.clone()),
+            _ => None,
         }
     }
 }
@@ -112,6 +184,18 @@ pub struct Answer {
     pub id: u64,
     /// What it sends, in the order in which it was asked to.
     pub pieces: Vec<Vec<f32>>,
-    /// Whether it has ever adopted anything.
-    pub has_learned: bool,
+    /// What it reports besides.
+    pub report: Report,
+}
+
+/// What a participant reports of itself. Nothing of it decides who may be given what.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The weight of what is its own in its model, then that of each piece that it was last given; empty if it
+    /// uses nothing of others.
+    pub uses: Vec<f64>,
+    /// The losses that it was asked for.
+    pub losses: Vec<f64>,
+    /// The features that are left out of its summary, because too few of its rows differ in them.
+    pub left_out: Vec<usize>,
 }

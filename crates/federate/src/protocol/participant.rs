@@ -1,20 +1,29 @@
-//! The participant's half of trainings in rounds.
+//! The participant's half of estimates and trainings.
 
-use fedcompetitors_learn::{Part, kernels, weighted_sum};
+use fedcompetitors_graphs::bits;
+use fedcompetitors_learn::{Batch, Optimizer, Part, kernels, linear::Summary, weighted_sum};
 use fedcompetitors_record::Content;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Adopt, Answer, Ask, Given, Request, Train};
+use super::{Adopt, Answer, Ask, Finish, First, Given, Report, Request, Train, networks::Networks};
 use crate::{
     FederateError, Site,
+    evidence::own,
     train::{Best, Descent, Effort},
+    trunks::network,
 };
 
-/// A participant in training: its model and what it needs between two asks. It uses its own data, and of
-/// others only what it is given.
+/// A participant in an estimate or a training: its model and what it needs between two asks. It uses its own data,
+/// and of others only what it is given.
 #[derive(Serialize, Deserialize)]
 pub struct Participant {
-    descent: Descent,
+    effort: Effort,
+    /// Those whose data it may carry: itself, and those of what was delivered to it.
+    carried: Vec<u64>,
+    networks: Networks,
+    /// The exact fit of a linear model, or networks with a fitted head.
+    fitted: Option<Vec<f32>>,
     /// The shared parameters at the beginning of the round.
     start: Vec<f32>,
     /// The mean of its gradients in the last round, without what was added to them.
@@ -23,36 +32,51 @@ pub struct Participant {
     added: Vec<f32>,
     /// A gradient that it has sent and not followed yet.
     sent_gradient: Option<Vec<f32>>,
-    has_learned: bool,
+    /// The optimizer of an own head while models are evaluated.
+    head: Option<Optimizer>,
+    report: Report,
 }
 
 impl Participant {
-    /// A participant before the first round.
+    /// A participant before the first ask.
     pub fn new(site: &Site<'_>, effort: Effort) -> Self {
-        let (shared, descent) = (site.shared(), Descent::new(site, effort));
+        let (shared, networks) = (site.shared(), Networks::one(site, effort));
         Self {
-            start: descent.parameters[..shared].to_vec(),
-            descent,
+            effort,
+            carried: site.own(),
+            start: networks.first().parameters[..shared].to_vec(),
+            networks,
+            fitted: None,
             mean: vec![0.0; shared],
             added: vec![0.0; shared],
             sent_gradient: None,
-            has_learned: false,
+            head: None,
+            report: Report::default(),
         }
     }
 
-    /// Its best model so far, by its validation loss.
+    /// Its best model so far, by its validation loss; an exact fit, where it has made one.
     pub fn best(&self) -> Best<'_> {
-        self.descent.early_stopping.best()
+        match &self.fitted {
+            Some(parameters) => Best { parameters, carried: &self.carried },
+            None => self.networks.best().early_stopping.best(),
+        }
     }
 
     /// Does what it is asked to do with what it is given.
     ///
     /// # Errors
-    /// If training diverges.
+    /// If training diverges, if its model is of another kind than the ask needs, or if something that is given does
+    /// not fit it.
     pub fn answer(&mut self, site: &Site<'_>, request: &Request) -> Result<Answer, FederateError> {
         let Request { id, ask, given } = request;
+        self.check(site, given)?;
+        for piece in given {
+            bits::union(&mut self.carried, &piece.carried);
+        }
+        self.report.losses.clear();
         let pieces = self.work(site, ask, given)?;
-        Ok(Answer { id: *id, pieces, has_learned: self.has_learned })
+        Ok(Answer { id: *id, pieces, report: self.report.clone() })
     }
 
     fn work(
@@ -61,45 +85,180 @@ impl Participant {
         ask: &Ask,
         given: &[Given],
     ) -> Result<Vec<Vec<f32>>, FederateError> {
-        for piece in given {
-            self.check(site, piece)?;
-            self.descent.receive(&piece.carried);
+        match ask {
+            Ask::Train(train) => self.train(site, train, given),
+            Ask::Descend { validate, sends } => self.descend(site, *validate, *sends, given),
+            Ask::Fit { summary } => self.fit(site, *summary, given),
+            Ask::Evaluate { head_steps } => self.evaluate(site, *head_steps, given),
+            Ask::Compare => self.compare(site, given).map(|()| Vec::new()),
+            Ask::Finish(finish) => self.finish(site, *finish, given).map(|()| Vec::new()),
         }
-        Ok(match ask {
-            Ask::Train(train) => {
-                self.adopt(site, train.adopt, given);
-                self.descent.validate(site, false)?;
-                self.train(site, train)?;
-                train.sends.iter().map(|content| self.piece(*content)).collect()
-            }
-            Ask::Descend { validate, sends } => {
-                self.follow(given);
-                if *validate {
-                    self.descent.validate(site, false)?;
-                }
-                self.descent.descend(site)?;
-                self.sent_gradient = Some(self.descent.gradient.clone());
-                let shared = &self.descent.gradient[..self.start.len()];
-                if *sends { vec![shared.to_vec()] } else { Vec::new() }
-            }
-            Ask::Finish(adopt) => {
-                self.adopt(site, *adopt, given);
-                self.follow(given);
-                self.descent.validate(site, true)?;
-                Vec::new()
-            }
-        })
     }
 
-    /// Whether something that is given has the size of what it says it is.
-    fn check(&self, site: &Site<'_>, piece: &Given) -> Result<(), FederateError> {
-        let fits = piece.values.len() == self.start.len()
-            && piece.carried.len() == self.descent.carried.len();
-        if fits {
+    /// Whether everything that is given has the size of what it says it is.
+    fn check(&self, site: &Site<'_>, given: &[Given]) -> Result<(), FederateError> {
+        for piece in given {
+            let length = match piece.content {
+                Content::Summary => Summary::message_length(own(site)?.rows().coefficients()),
+                Content::Trunk => network(site)?.model().trunk(),
+                _ => self.start.len(),
+            };
+            let fits = piece.values.len() == length && piece.carried.len() == self.carried.len();
+            if !fits {
+                let (participant, content) = (site.name().to_owned(), piece.content);
+                return Err(FederateError::Given { participant, content });
+            }
+        }
+        Ok(())
+    }
+
+    fn train(
+        &mut self,
+        site: &Site<'_>,
+        train: &Train,
+        given: &[Given],
+    ) -> Result<Vec<Vec<f32>>, FederateError> {
+        let Self { effort, carried, networks, .. } = self;
+        match &train.first {
+            First::Adopt(adopt) => {
+                self.adopt(site, *adopt, given);
+                self.networks.first_mut().validate(site, &self.carried, false)?;
+                self.round(site, train)?;
+            }
+            alone => {
+                match alone {
+                    First::Try(decays) => networks.try_decays(site, *effort, decays),
+                    First::Choose => {
+                        networks.validate(site, carried)?;
+                        networks.choose();
+                    }
+                    First::Start { networks: count, frozen } => {
+                        networks.validate(site, carried)?;
+                        networks.start(site, *effort, (*count, *frozen), given)?;
+                    }
+                    First::Adopt(_) | First::Continue => {}
+                }
+                networks.train(site, train.steps, carried)?;
+            }
+        }
+        train.sends.iter().map(|content| self.piece(site, *content)).collect()
+    }
+
+    fn descend(
+        &mut self,
+        site: &Site<'_>,
+        validate: bool,
+        sends: bool,
+        given: &[Given],
+    ) -> Result<Vec<Vec<f32>>, FederateError> {
+        self.follow(given);
+        let Self { networks, carried, start, sent_gradient, .. } = self;
+        let descent = networks.first_mut();
+        if validate {
+            descent.validate(site, carried, false)?;
+        }
+        descent.descend(site)?;
+        *sent_gradient = Some(descent.gradient.clone());
+        let shared = &descent.gradient[..start.len()];
+        Ok(if sends { vec![shared.to_vec()] } else { Vec::new() })
+    }
+
+    /// Fits its own rows, with what others say if that is given; sends a summary of its own rows alone.
+    fn fit(
+        &mut self,
+        site: &Site<'_>,
+        summary: Option<usize>,
+        given: &[Given],
+    ) -> Result<Vec<Vec<f32>>, FederateError> {
+        let own = own(site)?;
+        let sum = given.iter().find(|piece| piece.content == Content::Summary);
+        // A sum of summaries that were accepted is one.
+        let sum = sum.map(|piece| Summary::from_message(own.rows().coefficients(), &piece.values));
+        if let Some(Ok(sum)) = sum {
+            let (parameters, weight) = own.with_evidence(&sum);
+            self.fitted = Some(parameters);
+            self.report.uses = vec![1.0, weight];
+        } else {
+            self.fitted = Some(own.parameters());
+        }
+        let Some(fewest) = summary else { return Ok(Vec::new()) };
+        // What is the same in all rows reveals nothing.
+        let constant = own.rows().rare_columns(1);
+        self.report.left_out = own.rows().rare_columns(fewest);
+        self.report.left_out.retain(|column| !constant.contains(column));
+        Ok(vec![own.summary(fewest).to_message()])
+    }
+
+    /// The validation loss of the model that is given, with the own head, and its gradient.
+    fn evaluate(
+        &mut self,
+        site: &Site<'_>,
+        head_steps: usize,
+        given: &[Given],
+    ) -> Result<Vec<Vec<f32>>, FederateError> {
+        let Self { networks, head, effort, start, report, .. } = self;
+        let (descent, shared) = (networks.first_mut(), start.len());
+        if let Some(piece) = given.iter().find(|piece| piece.content == Content::Model) {
+            descent.parameters[..shared].copy_from_slice(&piece.values);
+        }
+        let count = descent.parameters.len() - shared;
+        let head = head.get_or_insert_with(|| Optimizer::new(effort.rule, count));
+        for _ in 0..if count > 0 { head_steps } else { 0 } {
+            descent.descend(site)?;
+            head.step(&mut descent.parameters[shared..], &descent.gradient[shared..]);
+        }
+        let mut gradient = vec![0.0; descent.parameters.len()];
+        let parameters = &descent.parameters;
+        let loss = site.gradient(Part::Validation, Batch::All, parameters, &mut gradient)?;
+        report.losses = vec![loss];
+        gradient.truncate(shared);
+        Ok(vec![gradient])
+    }
+
+    /// The validation losses of heads on the own hidden layers, alone and with those of each given trunk.
+    fn compare(&mut self, site: &Site<'_>, given: &[Given]) -> Result<(), FederateError> {
+        let learner = network(site)?;
+        let trunk = learner.model().trunk();
+        let own = self.networks.last().early_stopping.best().parameters;
+        let own = learner.activations(&own[..trunk]);
+        let both = |piece: &Given| {
+            let others = learner.activations(&piece.values);
+            if others.are_finite() { learner.head(&[&own, &others]).loss } else { f64::INFINITY }
+        };
+        let losses: Vec<f64> = given.par_iter().map(both).collect();
+        self.report.losses = [vec![learner.head(&[&own]).loss], losses].concat();
+        Ok(())
+    }
+
+    fn finish(
+        &mut self,
+        site: &Site<'_>,
+        finish: Finish,
+        given: &[Given],
+    ) -> Result<(), FederateError> {
+        if let Finish::Adopt(adopt) = finish {
+            self.adopt(site, adopt, given);
+            self.follow(given);
+        }
+        if let (Finish::Alone, Some(own)) = (finish, site.learner().linear()) {
+            if self.fitted.is_none() {
+                self.fitted = Some(own.parameters());
+            }
             return Ok(());
         }
-        let (participant, content) = (site.name().to_owned(), piece.content);
-        Err(FederateError::Given { participant, content })
+        self.networks.validate(site, &self.carried)?;
+        match finish {
+            Finish::Adopt(_) => {}
+            Finish::Alone => {
+                let learner = site.learner().network();
+                self.fitted = learner.and_then(|learner| self.networks.refitted(learner));
+            }
+            Finish::Together => {
+                self.fitted = self.networks.together(network(site)?);
+                self.report.uses = self.networks.uses();
+            }
+        }
+        Ok(())
     }
 
     /// Moves to the given model, or by the given update, unless its validation loss is higher there. If it
@@ -110,19 +269,20 @@ impl Participant {
         let Some(target) = given.iter().find(is_target) else { return };
         let kept = if target.content == Content::Model { 1.0 - adopt.rate } else { 1.0 };
         let moved = weighted_sum(&[(&self.start[..], kept), (&target.values[..], adopt.rate)]);
-        let mut there = self.descent.parameters.clone();
+        let descent = self.networks.first_mut();
+        let mut there = descent.parameters.clone();
         there[..moved.len()].copy_from_slice(&moved);
         if adopt.checked {
             // No margin: with one, slightly worse mixtures were adopted round after round.
             let learner = site.learner();
-            let own = learner.loss(Part::Validation, &self.descent.parameters);
+            let own = learner.loss(Part::Validation, &descent.parameters);
             let is_as_good = learner.loss(Part::Validation, &there) <= own;
             if !is_as_good {
                 return;
             }
         }
-        self.descent.parameters = there;
-        self.has_learned = true;
+        descent.parameters = there;
+        self.report.uses = vec![1.0];
         if let Some(mixed) = given.iter().find(|one| one.content == Content::Gradient) {
             self.added.copy_from_slice(&mixed.values);
             kernels::add_scaled(&mut self.added, -1.0, &self.mean);
@@ -132,17 +292,19 @@ impl Participant {
     /// One step along the gradient that it sent, or along the given mixture of gradients.
     fn follow(&mut self, given: &[Given]) {
         let Some(own) = self.sent_gradient.take() else { return };
-        self.descent.gradient = own;
+        let descent = self.networks.first_mut();
+        descent.gradient = own;
         if let Some(mixed) = given.iter().find(|one| one.content == Content::Gradient) {
-            self.descent.gradient[..mixed.values.len()].copy_from_slice(&mixed.values);
-            self.has_learned = true;
+            descent.gradient[..mixed.values.len()].copy_from_slice(&mixed.values);
+            self.report.uses = vec![1.0];
         }
-        self.descent.follow();
+        descent.follow();
     }
 
-    fn train(&mut self, site: &Site<'_>, train: &Train) -> Result<(), FederateError> {
-        let Self { descent, start, mean, added, .. } = self;
-        let shared = start.len();
+    /// A round of steps that others' gradients may correct.
+    fn round(&mut self, site: &Site<'_>, train: &Train) -> Result<(), FederateError> {
+        let Self { networks, start, mean, added, .. } = self;
+        let (descent, shared) = (networks.first_mut(), start.len());
         start.copy_from_slice(&descent.parameters[..shared]);
         mean.fill(0.0);
         for _ in 0..train.steps {
@@ -159,16 +321,23 @@ impl Participant {
         Ok(())
     }
 
-    /// What it sends of its last round.
-    fn piece(&self, content: Content) -> Vec<f32> {
-        let mut model = self.descent.parameters[..self.start.len()].to_vec();
-        match content {
+    /// What it sends of its last steps.
+    fn piece(&mut self, site: &Site<'_>, content: Content) -> Result<Vec<f32>, FederateError> {
+        let shared = self.start.len();
+        let current = |descent: &Descent| descent.parameters[..shared].to_vec();
+        Ok(match content {
             Content::Gradient => self.mean.clone(),
             Content::Update => {
-                kernels::add_scaled(&mut model, -1.0, &self.start);
-                model
+                let mut update = current(self.networks.first());
+                kernels::add_scaled(&mut update, -1.0, &self.start);
+                update
             }
-            _ => model,
-        }
+            Content::Trunk => {
+                self.networks.validate(site, &self.carried)?;
+                let trunk = network(site)?.model().trunk();
+                self.networks.last().early_stopping.best().parameters[..trunk].to_vec()
+            }
+            Content::Model | Content::Summary | Content::Data => current(self.networks.first()),
+        })
     }
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Answer, Request};
 
 /// The version of the format. A new verb, a field more or less is a new version.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 const REQUEST: [u8; 4] = *b"FCRQ";
 const ANSWER: [u8; 4] = *b"FCAN";

@@ -5,15 +5,18 @@
 //! coordinator averages, weighted by samples. With control variates, participants also send the mean of their
 //! gradients, and correct the next by the difference between the average of these and their own.
 
-use fedcompetitors_graphs::{Reachability, UsageGraph};
+use fedcompetitors_graphs::{CompetingGraph, Reachability, UsageGraph};
 use fedcompetitors_record::Content;
 use serde::{Deserialize, Serialize};
 
-use super::{Effort, Training, pace::Pace, weights_by_samples};
+use super::{Effort, pace::Pace};
 use crate::{
-    FederateError, Federation,
+    FederateError, Known,
     exchange::Message,
-    protocol::{Adopt, Ask, Combiner, Conversation, Heard, Labelled, Question, Train},
+    protocol::{
+        Adopt, Ask, Combiner, Coordinate, Coordinator, Finish, First, Heard, Labelled, Question,
+        Train,
+    },
 };
 
 /// What keeps local steps from drifting apart.
@@ -29,26 +32,26 @@ pub enum Correction {
     ControlVariates,
 }
 
-/// A training before its first round.
-pub fn begin(
+/// The coordinator of a training before its first phase.
+pub fn coordinate(
     correction: Correction,
-    federation: &Federation<'_>,
+    known: &Known<'_>,
     usage: &UsageGraph,
     effort: Effort,
-) -> Box<dyn Training> {
+) -> Box<dyn Coordinate> {
     let groups = groups(usage).into_iter().map(|members| Group {
-        weights: weights_by_samples(federation, &members).iter().map(|&w| w as f32).collect(),
+        weights: known.weights_by_samples(&members).iter().map(|&w| w as f32).collect(),
         controls: vec![None; members.len()],
         members,
         common: Vec::new(),
     });
     let pace = Pace::new(effort.local_steps, effort.evaluations);
-    Conversation::begin(federation, effort, Averager { correction, pace, groups: groups.collect() })
+    Box::new(Coordinator::new(known, Averager { correction, pace, groups: groups.collect() }))
 }
 
-/// A training that resumes from its saved state.
-pub fn resume(saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-    Conversation::<Averager>::resume(saved)
+/// A coordinator that goes on from its saved state.
+pub fn resume(saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
+    Coordinator::<Averager>::resume(saved)
 }
 
 /// Those who reach each other, each group in listed order.
@@ -107,7 +110,7 @@ impl Combiner for Averager {
         let group = self.group(participant);
         let given = group.common.iter().collect();
         if self.done() == self.rounds() {
-            return Question { ask: Ask::Finish(Adopt::ALWAYS), given };
+            return Question { ask: Ask::Finish(Finish::Adopt(Adopt::ALWAYS)), given };
         }
         let (sends, pull) = match self.correction {
             _ if group.members.len() == 1 => (vec![], 0.0),
@@ -115,19 +118,18 @@ impl Combiner for Averager {
             Correction::Pull(pull) => (vec![Content::Model], pull),
             Correction::ControlVariates => (vec![Content::Model, Content::Gradient], 0.0),
         };
-        let steps = self.pace.next();
-        let ask = Ask::Train(Train { adopt: Adopt::ALWAYS, steps, pull, sends });
-        Question { ask, given }
+        let (first, steps) = (First::Adopt(Adopt::ALWAYS), self.pace.next());
+        Question { ask: Ask::Train(Train { first, steps, pull, sends }), given }
     }
 
-    fn take(&mut self, heard: Vec<Option<Heard>>) {
+    fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {
         self.pace.count(self.pace.next());
         for group in self.groups.iter_mut().filter(|group| group.members.len() > 1) {
             group.average(&heard);
         }
     }
 
-    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
         let group = self.group(participant);
         group.members.iter().copied().zip(group.weights.iter().copied()).collect()
     }
@@ -140,7 +142,7 @@ impl Group {
         for ((&member, &weight), control) in
             self.members.iter().zip(&self.weights).zip(&mut self.controls)
         {
-            let Some(Heard { messages }) = &heard[member] else { continue };
+            let Some(Heard { messages, .. }) = &heard[member] else { continue };
             models.extend(messages.first().map(|model| (model, weight)));
             if let Some(mean) = messages.get(1) {
                 *control = Some(mean.clone());

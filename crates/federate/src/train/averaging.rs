@@ -3,12 +3,13 @@
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
 
 use super::{
-    Effort, Trainer, TrainerKind, Training,
+    ByMessages, Effort, Needs, Trainer, TrainerKind,
     average::{self, Correction},
 };
 use crate::{
-    FederateError, Federation,
+    FederateError, Known,
     kinds::{Settings, settings},
+    protocol::Coordinate,
 };
 
 /// The trainer `averaging`.
@@ -25,17 +26,23 @@ settings! {
 impl Settings for Averaging {}
 
 impl Trainer for Averaging {
-    fn begin(
+    fn needs(&self) -> Needs<'_> {
+        Needs::Messages(self)
+    }
+}
+
+impl ByMessages for Averaging {
+    fn coordinate(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         usage: &UsageGraph,
         _: &BenefitGraph,
         effort: Effort,
-    ) -> Box<dyn Training> {
-        average::begin(Correction::None, federation, usage, effort)
+    ) -> Box<dyn Coordinate> {
+        average::coordinate(Correction::None, known, usage, effort)
     }
 
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
         average::resume(saved)
     }
 }

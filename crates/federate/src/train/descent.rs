@@ -1,6 +1,6 @@
 //! A participant that trains a model of its own between two exchanges.
 
-use fedcompetitors_graphs::{bits, random::Stream};
+use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::{Batch, Optimizer, OptimizerSettings, Part, kernels, shuffle};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,6 @@ use crate::{FederateError, Site};
 #[derive(Serialize, Deserialize)]
 pub struct Descent {
     pub parameters: Vec<f32>,
-    /// The participants whose data they carry, as a set of bits: itself, and those of what was
-    /// delivered to it.
-    pub carried: Vec<u64>,
     pub early_stopping: EarlyStopping,
     optimizer: Optimizer,
     decay: f32,
@@ -52,7 +49,6 @@ impl Descent {
             batches: Batches::for_purpose(site, effort.batch, purpose),
             since_validation: 0,
             gradient: Vec::new(),
-            carried: site.own(),
             parameters,
         }
     }
@@ -87,19 +83,30 @@ impl Descent {
         self.since_validation += 1;
     }
 
-    /// Validates the model every [`VALIDATE_EVERY`] steps, and in the end once more if steps were made
-    /// since. A missing participant validates too: that needs no exchange.
-    pub fn validate(&mut self, site: &Site<'_>, in_the_end: bool) -> Result<(), FederateError> {
+    /// Validates the model, which carries these participants' data, every [`VALIDATE_EVERY`] steps, and in the end
+    /// once more if steps were made since.
+    pub fn validate(
+        &mut self,
+        site: &Site<'_>,
+        carried: &[u64],
+        in_the_end: bool,
+    ) -> Result<(), FederateError> {
         if self.since_validation < VALIDATE_EVERY && !(in_the_end && self.since_validation > 0) {
             return Ok(());
         }
         self.since_validation = 0;
-        self.early_stopping.evaluate(site, &self.parameters, &self.carried)
+        self.early_stopping.evaluate(site, &self.parameters, carried)
     }
 
-    /// Adds the provenance of a delivery.
-    pub fn receive(&mut self, carried: &[u64]) {
-        bits::union(&mut self.carried, carried);
+    /// The same with this decay of all parameters.
+    #[must_use]
+    pub fn with_decay(self, decay: f32) -> Self {
+        Self { decay, decaying: self.parameters.len(), ..self }
+    }
+
+    /// Whether it has made no steps.
+    pub fn is_untrained(&self) -> bool {
+        self.since_validation == 0 && self.early_stopping.loss().is_infinite()
     }
 }
 

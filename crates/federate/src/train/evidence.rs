@@ -5,22 +5,17 @@
 //! of those of its helpers whose tasks are related with its own. A summary carries its sender's data alone, so
 //! no chain of others can arise.
 
-use fedcompetitors_graphs::{
-    BenefitGraph, UsageGraph,
-    bits::{self, ones},
-};
-use fedcompetitors_learn::linear::Summary;
-use fedcompetitors_record::{Content, Disclosure};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
+use fedcompetitors_record::Disclosure;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Best, Effort, Trainer, TrainerKind, Training, descent::each};
+use super::{ByMessages, Effort, Needs, Trainer, TrainerKind};
 use crate::{
-    FederateError, Federation,
-    evidence::{FEWEST, Relations, Source, Sum, commit, most_coefficients, own, own_rows},
-    exchange::{Exchange, Message},
+    FederateError, Known,
+    evidence::{FEWEST, Relations, most_coefficients},
     kinds::{Models, Settings, settings},
-    saved,
+    protocol::{Ask, Combiner, Coordinate, Coordinator, Finish, Heard, Labelled, Question},
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Evidence>(
@@ -65,65 +60,73 @@ impl Trainer for Evidence {
         if self.single_source { 1 } else { 2 }
     }
 
-    fn begin(
+    fn needs(&self) -> Needs<'_> {
+        Needs::Messages(self)
+    }
+}
+
+impl ByMessages for Evidence {
+    fn coordinate(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         usage: &UsageGraph,
         _: &BenefitGraph,
         _: Effort,
-    ) -> Box<dyn Training> {
-        let members = (0..federation.len()).map(|participant| Member {
+    ) -> Box<dyn Coordinate> {
+        let members = (0..known.len()).map(|participant| Member {
             participant,
             helpers: ones(usage.collaborators(participant)).collect(),
-            parameters: Vec::new(),
-            carried: federation.site(participant).own(),
+            sum: None,
             sources: Vec::new(),
-            weight: 0.0,
-            rows: own_rows(federation, participant),
+            related: Vec::new(),
+            left_out: Vec::new(),
+            was_there: false,
+            rows: known.members[participant].rows(),
         });
-        Box::new(Rounds {
+        let summing = Summing {
             settings: self.clone(),
             done: 0,
+            coefficients: known.coefficients(),
             members: members.collect(),
-            messages: Vec::new(),
-            disclosures: Vec::new(),
-        })
+        };
+        Box::new(Coordinator::new(known, summing))
     }
 
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Ok(Box::new(saved::read::<Rounds>(saved)?))
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
+        Coordinator::<Summing>::resume(saved)
     }
 }
 
-/// A training in progress.
+/// The coordinator's half: a round in which summaries are committed, and one in which sums are delivered.
 #[derive(Serialize, Deserialize)]
-struct Rounds {
+struct Summing {
     settings: Evidence,
     done: usize,
+    coefficients: usize,
     members: Vec<Member>,
-    /// The summaries that were accepted in the first round.
-    messages: Vec<Option<Message>>,
-    /// What summaries leave out, and sums with a single source.
-    disclosures: Vec<Disclosure>,
 }
 
-/// The state of a participant in training.
+/// What the coordinator knows of a participant.
 #[derive(Serialize, Deserialize)]
 struct Member {
     participant: usize,
     /// Those it may learn from.
     helpers: Vec<usize>,
-    parameters: Vec<f32>,
-    carried: Vec<u64>,
-    /// Those whose data was in its sum, with the number of its rows that this is worth.
+    /// The sum that it is given in the second round.
+    sum: Option<Labelled>,
+    /// Those whose data is in its sum, with the number of its rows that this is worth.
     sources: Vec<(usize, f64)>,
-    /// The weight that it gives to the sum.
-    weight: f64,
+    /// Those of its helpers whose tasks are related with its own.
+    related: Vec<usize>,
+    /// The features that are left out of its summary.
+    left_out: Vec<usize>,
+    /// Whether it was there in the second round.
+    was_there: bool,
     /// Its own rows.
     rows: usize,
 }
 
-impl Training for Rounds {
+impl Combiner for Summing {
     fn rounds(&self) -> usize {
         2
     }
@@ -132,69 +135,71 @@ impl Training for Rounds {
         self.done
     }
 
-    fn round(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        if self.done == 0 {
-            self.commit(federation, exchange)?;
-        } else {
-            self.deliver(federation, exchange)?;
+    fn ask(&self, participant: usize) -> Question<'_> {
+        let nothing = Vec::new;
+        match self.done {
+            0 => {
+                let ask = Ask::Fit { summary: Some(self.settings.fewest) };
+                Question { ask, given: nothing() }
+            }
+            1 => {
+                let given = self.members[participant].sum.iter().collect();
+                Question { ask: Ask::Fit { summary: None }, given }
+            }
+            _ => Question { ask: Ask::Finish(Finish::Alone), given: nothing() },
         }
+    }
+
+    fn take(&mut self, competing: &CompetingGraph, heard: Vec<Option<Heard>>) {
         self.done += 1;
-        Ok(())
+        if self.done == 1 {
+            self.add_up(competing, &heard);
+        } else {
+            // Who was missing in the second round has received nothing.
+            for (member, heard) in self.members.iter_mut().zip(heard) {
+                member.sum = None;
+                member.was_there = heard.is_some();
+                if !member.was_there {
+                    member.sources.clear();
+                }
+            }
+        }
     }
 
-    fn best(&self, participant: usize) -> Best<'_> {
+    /// Itself by its own rows, and its sources by the rows that theirs are worth, with the weight that it
+    /// gives to the sum.
+    fn parts(&self, participant: usize, uses: &[f64]) -> Vec<(usize, f32)> {
         let member = &self.members[participant];
-        Best { parameters: &member.parameters, carried: &member.carried }
-    }
-
-    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
-        self.members[participant].parts()
+        let weight = uses.get(1).copied().unwrap_or(0.0);
+        let sources = member.sources.iter().map(|&(from, worth)| (from, weight * worth));
+        let parts: Vec<(usize, f64)> =
+            std::iter::once((participant, member.rows as f64)).chain(sources).collect();
+        let total: f64 = parts.iter().map(|(_, part)| part).sum();
+        parts.into_iter().map(|(from, part)| (from, (part / total) as f32)).collect()
     }
 
     fn disclosures(&self) -> Vec<Disclosure> {
-        self.disclosures.clone()
-    }
-
-    fn save(&self) -> Vec<u8> {
-        saved::write(self)
+        let left_out = self.members.iter().filter(|member| !member.left_out.is_empty());
+        let left_out = left_out.map(|Member { participant, left_out, .. }| Disclosure::LeftOut {
+            participant: *participant,
+            features: left_out.clone(),
+        });
+        let receivers = self.members.iter().filter(|member| member.was_there);
+        left_out.chain(receivers.filter_map(|member| self.of_sum(member))).collect()
     }
 }
 
-impl Rounds {
-    /// Everybody fits its own rows and sends a summary of them.
-    fn commit(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        self.messages = commit(federation, exchange, self.settings.fewest)?;
-        for participant in 0..federation.len() {
-            let rows = own(federation, participant)?.rows();
-            // What is the same in all rows reveals nothing.
-            let constant = rows.rare_columns(1);
-            let mut features = rows.rare_columns(self.settings.fewest);
-            features.retain(|column| !constant.contains(column));
-            if !features.is_empty() {
-                self.disclosures.push(Disclosure::LeftOut { participant, features });
-            }
+impl Summing {
+    /// Makes a sum for everybody of the summaries of its related helpers.
+    fn add_up(&mut self, competing: &CompetingGraph, heard: &[Option<Heard>]) {
+        for (member, heard) in self.members.iter_mut().zip(heard) {
+            member.left_out =
+                heard.iter().flat_map(|heard| heard.report.left_out.clone()).collect();
         }
-        each(&mut self.members, |member| {
-            member.parameters = own(federation, member.participant)?.parameters();
-            Ok(())
-        })
-    }
-
-    /// Everybody who is there receives one sum, and fits its own rows with it.
-    fn deliver(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let relations = Relations::new(federation, &self.messages)?;
+        let summary = |of: usize| heard[of].as_ref()?.messages.first();
+        let committed = (0..heard.len()).map(|of| Some((summary(of)?, self.members[of].rows)));
+        let relations =
+            Relations::new(competing, self.coefficients, &committed.collect::<Vec<_>>());
         let fewest = self.settings.fewest_sources();
         let sums = self.members.par_iter().map(|member| {
             let sources = relations.sources(member.participant, member.helpers.iter().copied());
@@ -202,58 +207,32 @@ impl Rounds {
             (sources, sum)
         });
         let sums: Vec<_> = sums.collect();
-        let mut receivers = Vec::new();
         for (member, (sources, sum)) in self.members.iter_mut().zip(sums) {
-            let to = member.participant;
-            if let ([source], true) = (&sources[..], exchange.is_there(to)) {
-                let (participant, source) = (to, source.from);
-                self.disclosures.push(if self.settings.single_source {
-                    Disclosure::SingleSource { participant, source }
-                } else {
-                    Disclosure::Withheld { participant, source }
-                });
-            }
-            let left_out = sources_left_out(to, &sources, sum.as_ref());
-            self.disclosures.extend(left_out.filter(|_| exchange.is_there(to)));
-            let Some(sum) = sum.filter(|_| exchange.is_there(to)) else { continue };
-            let message = sum.summary.to_message();
-            let carried = exchange.deliver(to, Content::Summary, &message, &sum.made_of)?;
-            bits::union(&mut member.carried, &carried);
+            member.related = sources.iter().map(|source| source.from).collect();
+            let Some(sum) = sum else { continue };
             member.sources = sum.sources.iter().map(|source| (source.from, source.worth)).collect();
-            receivers.push((member, message));
+            member.sum = Some(sum.labelled);
         }
-        each(&mut receivers, |(member, message)| {
-            let own = own(federation, member.participant)?;
-            // A sum of summaries that were accepted is one.
-            if let Ok(sum) = Summary::from_message(own.rows().coefficients(), message) {
-                (member.parameters, member.weight) = own.with_evidence(&sum);
-            }
-            Ok(())
-        })
     }
-}
 
-/// The sources, of several, that have no part in a sum.
-fn sources_left_out(to: usize, sources: &[Source], sum: Option<&Sum>) -> Option<Disclosure> {
-    let used = sum.map_or(&[][..], |sum| &sum.sources);
-    let is_used = |from: usize| used.iter().any(|source| source.from == from);
-    let left_out: Vec<usize> =
-        sources.iter().map(|source| source.from).filter(|&from| !is_used(from)).collect();
-    (sources.len() > 1 && !left_out.is_empty()).then_some(Disclosure::SourcesLeftOut {
-        participant: to,
-        sources: left_out,
-        is_empty: used.is_empty(),
-    })
-}
-
-impl Member {
-    /// Itself by its own rows, and its sources by the rows that theirs are worth, with the weight that it
-    /// gives to the sum.
-    fn parts(&self) -> Vec<(usize, f32)> {
-        let sources = self.sources.iter().map(|&(from, worth)| (from, self.weight * worth));
-        let parts: Vec<(usize, f64)> =
-            std::iter::once((self.participant, self.rows as f64)).chain(sources).collect();
-        let total: f64 = parts.iter().map(|(_, part)| part).sum();
-        parts.into_iter().map(|(from, part)| (from, (part / total) as f32)).collect()
+    /// What there is to say of the sum that a participant has received, or of there being none.
+    fn of_sum(&self, member: &Member) -> Option<Disclosure> {
+        let Member { participant, related, sources, .. } = member;
+        let participant = *participant;
+        if let [source] = related[..] {
+            return Some(if self.settings.single_source {
+                Disclosure::SingleSource { participant, source }
+            } else {
+                Disclosure::Withheld { participant, source }
+            });
+        }
+        let is_used = |from: &usize| sources.iter().any(|(source, _)| source == from);
+        let left_out: Vec<usize> = related.iter().copied().filter(|from| !is_used(from)).collect();
+        let is_empty = sources.is_empty();
+        (!left_out.is_empty()).then_some(Disclosure::SourcesLeftOut {
+            participant,
+            sources: left_out,
+            is_empty,
+        })
     }
 }

@@ -7,7 +7,7 @@
 //! [`Mixing`](super::Mixing) is for all others.
 
 use fedcompetitors_graphs::{
-    BenefitGraph, CompetingGraph, UsageGraph,
+    CompetingGraph, UsageGraph,
     bits::{self, ones},
     random::Stream,
 };
@@ -16,14 +16,15 @@ use fedcompetitors_record::{Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Best, EarlyStopping, Effort, Trainer, TrainerKind, Training, VALIDATE_EVERY,
+    Best, ByAllData, EarlyStopping, Effort, Needs, Trainer, TrainerKind, Training, VALIDATE_EVERY,
     descent::{Batches, each, without_decay},
     headed::Headed,
-    is_clearly_less, trial_steps, weights_by_samples,
+    is_clearly_less, trial_steps,
 };
 use crate::{
     FederateError, Federation,
     exchange::{Content, Exchange, Message},
+    faults::Played,
     kinds::{BadSettings, Settings, in_range, settings},
     saved,
 };
@@ -88,11 +89,16 @@ impl Trainer for Hypernetworks {
         vec![Flow { source, statement: statement.into(), pairs }]
     }
 
+    fn needs(&self) -> Needs<'_> {
+        Needs::AllData(self)
+    }
+}
+
+impl ByAllData for Hypernetworks {
     fn begin(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
-        _: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Training> {
         let trial = trial_steps(self.trial, effort.evaluations);
@@ -176,8 +182,14 @@ impl Training for Rounds {
         &mut self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        played: &Played,
     ) -> Result<(), FederateError> {
-        let there = |a: &usize| exchange.is_there(*a) && !exchange.refuses(*a);
+        // Nobody sends numbers: who would send garbage is left out.
+        for &(participant, garbage) in &played.garbage {
+            exchange.incident(participant, garbage.incident());
+        }
+        let sends_garbage = |who: &usize| played.garbage.iter().any(|(other, _)| other == who);
+        let there = |who: &usize| exchange.is_there(*who) && !sends_garbage(who);
         let there: Vec<usize> = (0..federation.len()).filter(there).collect();
         for &participant in &there {
             let owner = &self.owners[participant];
@@ -314,7 +326,7 @@ impl Personal {
         Self {
             settings: settings.clone(),
             batches: batches.collect(),
-            ray: settings.start(weights_by_samples(federation, members)),
+            ray: settings.start(federation.weights_by_samples(members)),
             early_stopping: EarlyStopping::new(&headed[0].model),
             carried: federation.site(owner).own(),
             members: headed,

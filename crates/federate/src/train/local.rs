@@ -6,25 +6,17 @@
 //! continues with the other half. In the end the last layer is kept, or a head with a ridge on the last two
 //! hidden layers, whichever has the lower validation loss.
 
-use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
-use fedcompetitors_learn::OptimizerSettings;
-use rayon::prelude::*;
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Best, Effort, Trainer, TrainerKind, Training,
-    descent::{Descent, each},
-    pace::Pace,
-};
+use super::{ByMessages, Effort, Needs, Trainer, TrainerKind, descent::without_decay, pace::Pace};
 use crate::{
-    FederateError, Federation, Site,
-    exchange::Exchange,
+    FederateError, Known,
     kinds::{BadSettings, Settings, in_range, settings},
-    saved,
-    trunks::ensemble,
+    protocol::{Ask, Combiner, Coordinate, Coordinator, Finish, First, Heard, Question, Train},
 };
 
-/// Its entry in the registry.
+/// The trainer `local`.
 pub static KIND: TrainerKind = TrainerKind::new::<Local>(
     "local",
     "Every participant alone, as well as it can: exact fits with ridges chosen by cross-validation; for networks an own decay and a fitted last layer.",
@@ -56,75 +48,66 @@ impl Trainer for Local {
         have_hidden_layers
     }
 
-    fn begin(
+    fn needs(&self) -> Needs<'_> {
+        Needs::Messages(self)
+    }
+}
+
+impl ByMessages for Local {
+    fn coordinate(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         _: &UsageGraph,
         _: &BenefitGraph,
         effort: Effort,
-    ) -> Box<dyn Training> {
-        // This makes the exact fits, where models are linear.
-        let are_linear: Vec<bool> = (0..federation.len())
-            .into_par_iter()
-            .map(|participant| federation.learner(participant).linear().is_some())
-            .collect();
-        let all_linear = are_linear.iter().all(|&is_linear| is_linear);
-        let rules: Vec<OptimizerSettings> = if self.decays.is_empty() {
-            vec![effort.rule]
-        } else {
-            self.decays.iter().map(|&decay| with_decay(effort.rule, decay as f32)).collect()
+    ) -> Box<dyn Coordinate> {
+        let decays = match &self.decays[..] {
+            [] => vec![without_decay(effort.rule).1],
+            decays => decays.iter().map(|&decay| decay as f32).collect(),
         };
-        let count = rules.len();
-        let each = if count > 1 { effort.evaluations / (2 * count) } else { 0 };
-        let rest = effort.evaluations - count * each;
-        let (each, rest) = if all_linear { (0, 1) } else { (each, rest) };
-        let members = (0..federation.len()).map(|participant| {
-            let site = federation.site(participant);
-            let tried = rules.iter().map(|&rule| Descent::new(&site, Effort { rule, ..effort }));
-            Member { participant, tried: tried.collect(), parameters: None, carried: site.own() }
-        });
-        Box::new(Rounds {
+        let each = if decays.len() > 1 { effort.evaluations / (2 * decays.len()) } else { 0 };
+        let rest = effort.evaluations - decays.len() * each;
+        let (each, rest) = if known.are_linear() { (0, 1) } else { (each, rest) };
+        let alone = Alone {
+            are_linear: known.are_linear(),
+            decays,
             trial: Pace::new(effort.local_steps, each),
             rest: Pace::new(effort.local_steps, rest),
-            members: members.collect(),
-        })
+        };
+        Box::new(Coordinator::new(known, alone))
     }
 
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Ok(Box::new(saved::read::<Rounds>(saved)?))
-    }
-}
-
-/// The same optimizer with another decay.
-fn with_decay(rule: OptimizerSettings, decay: f32) -> OptimizerSettings {
-    match rule {
-        OptimizerSettings::Sgd { rate, momentum, .. } => {
-            OptimizerSettings::Sgd { rate, momentum, decay }
-        }
-        OptimizerSettings::Adam { rate, .. } => OptimizerSettings::Adam { rate, decay },
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
+        Coordinator::<Alone>::resume(saved)
     }
 }
 
-/// A training in progress: rounds in which decays are tried, and the rest. Linear models take one round.
+/// The coordinator's half: rounds in which decays are tried, and the rest. Linear models take one round.
 #[derive(Serialize, Deserialize)]
-struct Rounds {
+struct Alone {
+    are_linear: bool,
+    decays: Vec<f32>,
     trial: Pace,
     rest: Pace,
-    members: Vec<Member>,
 }
 
-/// The state of a participant in training.
-#[derive(Serialize, Deserialize)]
-struct Member {
-    participant: usize,
-    /// A training with each decay; after the trial the best of them.
-    tried: Vec<Descent>,
-    /// The exact fit, or the network with a fitted last layer.
-    parameters: Option<Vec<f32>>,
-    carried: Vec<u64>,
+impl Alone {
+    fn is_trial(&self) -> bool {
+        self.trial.rounds_done() < self.trial.rounds()
+    }
+
+    fn first(&self) -> First {
+        if self.done() == 0 {
+            First::Try(self.decays.clone())
+        } else if self.trial.rounds() > 0 && self.done() == self.trial.rounds() {
+            First::Choose
+        } else {
+            First::Continue
+        }
+    }
 }
 
-impl Training for Rounds {
+impl Combiner for Alone {
     fn rounds(&self) -> usize {
         self.trial.rounds() + self.rest.rounds()
     }
@@ -133,78 +116,24 @@ impl Training for Rounds {
         self.trial.rounds_done() + self.rest.rounds_done()
     }
 
-    fn round(
-        &mut self,
-        federation: &Federation<'_>,
-        _: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let is_trial = self.trial.rounds_done() < self.trial.rounds();
-        let pace = if is_trial { &mut self.trial } else { &mut self.rest };
-        let steps = pace.next();
-        let is_last = pace.count(steps);
-        each(&mut self.members, |member| {
-            if let Some(own) = federation.learner(member.participant).linear() {
-                member.parameters = Some(own.parameters());
-                return Ok(());
-            }
-            member.train(&federation.site(member.participant), steps, is_last)?;
-            if is_last && is_trial {
-                member.choose();
-            } else if is_last {
-                member.finish(federation);
-            }
-            Ok(())
-        })
+    fn ask(&self, _: usize) -> Question<'_> {
+        let pace = if self.is_trial() { &self.trial } else { &self.rest };
+        let ask = if self.done() == self.rounds() {
+            Ask::Finish(Finish::Alone)
+        } else if self.are_linear {
+            Ask::Fit { summary: None }
+        } else {
+            Ask::Train(Train::new(self.first(), pace.next(), Vec::new()))
+        };
+        Question { ask, given: Vec::new() }
     }
 
-    fn best(&self, participant: usize) -> Best<'_> {
-        let member = &self.members[participant];
-        let best = member.tried[member.best()].early_stopping.best().parameters;
-        Best { parameters: member.parameters.as_deref().unwrap_or(best), carried: &member.carried }
+    fn take(&mut self, _: &CompetingGraph, _: Vec<Option<Heard>>) {
+        let pace = if self.is_trial() { &mut self.trial } else { &mut self.rest };
+        pace.count(pace.next());
     }
 
-    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
         vec![(participant, 1.0)]
-    }
-
-    fn save(&self) -> Vec<u8> {
-        saved::write(self)
-    }
-}
-
-impl Member {
-    fn train(
-        &mut self,
-        site: &Site<'_>,
-        steps: usize,
-        in_the_end: bool,
-    ) -> Result<(), FederateError> {
-        each(&mut self.tried, |descent| {
-            (0..steps).try_for_each(|_| descent.step(site, |_, _| ()))?;
-            descent.validate(site, in_the_end)
-        })
-    }
-
-    /// The place of the training with the lowest validation loss so far; with the first decay if several
-    /// have it.
-    fn best(&self) -> usize {
-        let least = |at: &usize| self.tried[*at].early_stopping.least();
-        (0..self.tried.len()).min_by(|a, b| least(a).total_cmp(&least(b))).unwrap_or(0)
-    }
-
-    /// Keeps the best training alone.
-    fn choose(&mut self) {
-        let best = self.best();
-        self.tried.swap(0, best);
-        self.tried.truncate(1);
-    }
-
-    /// Keeps the network, or its hidden layers with a fitted head.
-    fn finish(&mut self, federation: &Federation<'_>) {
-        let Some(learner) = federation.learner(self.participant).network() else { return };
-        let kept = &self.tried[self.best()].early_stopping;
-        let trunk = &kept.best().parameters[..learner.model().trunk()];
-        let fitted = ensemble(learner, &[trunk]);
-        self.parameters = fitted.filter(|(_, loss)| *loss < kept.loss()).map(|fitted| fitted.0);
     }
 }

@@ -5,12 +5,15 @@ use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones
 use fedcompetitors_record::{Content, Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
-use super::{Effort, Trainer, TrainerKind, Training, pace::Pace, weights_by_samples};
+use super::{ByMessages, Effort, Needs, Trainer, TrainerKind, pace::Pace};
 use crate::{
-    FederateError, Federation,
+    FederateError, Known,
     exchange::Message,
     kinds::{BadSettings, Settings, in_range, settings},
-    protocol::{Adopt, Ask, Combiner, Conversation, Heard, Labelled, Question, Train},
+    protocol::{
+        Adopt, Ask, Combiner, Coordinate, Coordinator, Finish, First, Heard, Labelled, Question,
+        Train,
+    },
 };
 
 /// The trainer `mixing`.
@@ -76,7 +79,7 @@ impl Mixing {
     /// The weights in the mixtures of a participant: its own first, then those of its collaborators.
     fn parts(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         usage: &UsageGraph,
         benefit: &BenefitGraph,
         to: usize,
@@ -85,7 +88,7 @@ impl Mixing {
         let mut parts: Vec<(usize, f64)> = match self.weights {
             Weights::Samples => {
                 let members = [&[to], &*collaborators].concat();
-                let weights = weights_by_samples(federation, &members);
+                let weights = known.weights_by_samples(&members);
                 members.into_iter().zip(weights).collect()
             }
             Weights::Benefit => {
@@ -122,16 +125,22 @@ impl Trainer for Mixing {
         vec![Flow { source, statement: statement.into(), pairs }]
     }
 
-    fn begin(
+    fn needs(&self) -> Needs<'_> {
+        Needs::Messages(self)
+    }
+}
+
+impl ByMessages for Mixing {
+    fn coordinate(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         usage: &UsageGraph,
         benefit: &BenefitGraph,
         effort: Effort,
-    ) -> Box<dyn Training> {
+    ) -> Box<dyn Coordinate> {
         let learners = usage.learners();
-        let members = (0..federation.len()).map(|participant| Member {
-            parts: self.parts(federation, usage, benefit, participant),
+        let members = (0..known.len()).map(|participant| Member {
+            parts: self.parts(known, usage, benefit, participant),
             is_used: ones(learners.row(participant)).next().is_some(),
             mixtures: Vec::new(),
         });
@@ -141,11 +150,11 @@ impl Trainer for Mixing {
             steps_done: 0,
             members: members.collect(),
         };
-        Conversation::begin(federation, effort, mixer)
+        Box::new(Coordinator::new(known, mixer))
     }
 
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Conversation::<Mixer>::resume(saved)
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
+        Coordinator::<Mixer>::resume(saved)
     }
 }
 
@@ -186,19 +195,19 @@ impl Combiner for Mixer {
         let member = &self.members[participant];
         let given = member.mixtures.iter().collect();
         let ask = match mix {
-            _ if self.pace.rounds_done() == self.pace.rounds() => Ask::Finish(adopt),
+            _ if self.pace.rounds_done() == self.pace.rounds() => Ask::Finish(Finish::Adopt(adopt)),
             Mixed::Gradients => Ask::Descend { validate: is_new_round, sends: !member.is_apart() },
             Mixed::Models | Mixed::Updates => {
                 let gradient = against_drift.then_some(Content::Gradient);
                 let sends = [mix.content()].into_iter().chain(gradient);
                 let sends = if member.is_apart() { Vec::new() } else { sends.collect() };
-                Ask::Train(Train { adopt, steps: self.pace.next(), pull: 0.0, sends })
+                Ask::Train(Train::new(First::Adopt(adopt), self.pace.next(), sends))
             }
         };
         Question { ask, given }
     }
 
-    fn take(&mut self, heard: Vec<Option<Heard>>) {
+    fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {
         let steps = self.pace.next();
         self.steps_done += 1;
         if self.settings.mix != Mixed::Gradients || self.steps_done == steps {
@@ -217,7 +226,7 @@ impl Combiner for Mixer {
         }
     }
 
-    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
         self.members[participant].parts.clone()
     }
 }

@@ -21,16 +21,17 @@ mod trunks;
 use std::{fmt::Debug, sync::Arc};
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, Entry, Registry, UsageGraph};
-use fedcompetitors_learn::{OptimizerSettings, Part};
+use fedcompetitors_learn::OptimizerSettings;
 
 use fedcompetitors_record::{Disclosure, Flow, FlowSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FederateError, Federation,
+    FederateError, Federation, Known,
     exchange::Exchange,
+    faults::Played,
     kinds::{Kind, Made, Models},
-    protocol::Coordinate,
+    protocol::{Conversation, Coordinate},
 };
 
 pub use averaging::Averaging;
@@ -96,6 +97,16 @@ pub struct Effort {
     pub batch: Option<usize>,
 }
 
+impl Effort {
+    /// No steps, for whoever fits exactly.
+    pub const NONE: Self = Self {
+        evaluations: 0,
+        local_steps: 1,
+        rule: OptimizerSettings::Adam { rate: 0.01, decay: 0.0 },
+        batch: None,
+    };
+}
+
 /// A way to train models along a usage graph.
 pub trait Trainer: Debug + Send + Sync {
     /// Information that flows outside the ledger, by design.
@@ -136,21 +147,40 @@ pub trait Trainer: Debug + Send + Sync {
         false
     }
 
-    /// A training before its first round. `usage` says who learns from whom; the weights of helpers
-    /// may follow from `benefit`.
+    /// What it needs of participants.
+    fn needs(&self) -> Needs<'_>;
+
+    /// A training before its first round, with all participants in this process. `usage` says who learns from
+    /// whom; the weights of helpers may follow from `benefit`.
     fn begin(
         &self,
         federation: &Federation<'_>,
         usage: &UsageGraph,
         benefit: &BenefitGraph,
         effort: Effort,
-    ) -> Box<dyn Training>;
+    ) -> Box<dyn Training> {
+        match self.needs() {
+            Needs::Messages(trainer) => {
+                let coordinator =
+                    trainer.coordinate(&Known::of(federation), usage, benefit, effort);
+                Box::new(Conversation::begin(federation, effort, coordinator))
+            }
+            Needs::AllData(trainer) => trainer.begin(federation, usage, effort),
+        }
+    }
 
-    /// A training that resumes from what [`Training::save`] gave.
+    /// A training that goes on from what [`Training::save`] gave.
     ///
     /// # Errors
     /// If it was not saved by a training of this kind.
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError>;
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+        match self.needs() {
+            Needs::Messages(trainer) => {
+                Ok(Box::new(Conversation::resume(saved, |state| trainer.resume(state))?))
+            }
+            Needs::AllData(trainer) => trainer.resume(saved),
+        }
+    }
 
     /// Trains to the end without a ledger and returns the parameters of every participant.
     ///
@@ -166,12 +196,56 @@ pub trait Trainer: Debug + Send + Sync {
         let mut training = self.begin(federation, usage, benefit, effort);
         let mut exchange = Exchange::new(federation.competing());
         while training.done() < training.rounds() {
-            exchange.begin(training.done() + 1);
-            training.round(federation, &mut exchange)?;
+            exchange.begin(training.done() + 1, &[]);
+            training.round(federation, &mut exchange, &Played::default())?;
         }
         let models = (0..federation.len()).map(|a| training.best(a).parameters.to_vec());
         Ok(models.collect())
     }
+}
+
+/// What a trainer needs of participants.
+#[derive(Clone, Copy)]
+pub enum Needs<'a> {
+    /// Messages: participants may be anywhere.
+    Messages(&'a dyn ByMessages),
+    /// The data of all of them, in one process.
+    AllData(&'a dyn ByAllData),
+}
+
+/// A trainer whose participants may be anywhere.
+pub trait ByMessages {
+    /// The coordinator of a training before its first phase.
+    fn coordinate(
+        &self,
+        known: &Known<'_>,
+        usage: &UsageGraph,
+        benefit: &BenefitGraph,
+        effort: Effort,
+    ) -> Box<dyn Coordinate>;
+
+    /// A coordinator that goes on from what [`Coordinate::save`] gave.
+    ///
+    /// # Errors
+    /// If it was not saved by a coordinator of this kind.
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError>;
+}
+
+/// A trainer whose coordinator reads the data of all participants.
+pub trait ByAllData {
+    /// A training before its first round.
+    fn begin(
+        &self,
+        federation: &Federation<'_>,
+        usage: &UsageGraph,
+        effort: Effort,
+    ) -> Box<dyn Training>;
+
+    /// A training that goes on from what [`Training::save`] gave.
+    ///
+    /// # Errors
+    /// If it was not saved by a training of this kind.
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError>;
 }
 
 /// A training in progress, round by round.
@@ -182,8 +256,8 @@ pub trait Training: Send + Sync {
     /// The number of rounds that are done.
     fn done(&self) -> usize;
 
-    /// Trains the next round with the participants that are present; every transfer goes through the
-    /// exchange.
+    /// Trains the next round with the participants that are present, those who send garbage among them; every
+    /// transfer goes through the exchange.
     ///
     /// # Errors
     /// If training diverges, or if the guard stops it.
@@ -191,6 +265,7 @@ pub trait Training: Send + Sync {
         &mut self,
         federation: &Federation<'_>,
         exchange: &mut Exchange<'_>,
+        played: &Played,
     ) -> Result<(), FederateError>;
 
     /// The best model of a participant so far, by its validation loss.
@@ -203,12 +278,6 @@ pub trait Training: Send + Sync {
     /// What the messages of this training would reveal of few rows, and what was done about it.
     fn disclosures(&self) -> Vec<Disclosure> {
         Vec::new()
-    }
-
-    /// The coordinator alone, for carriers that bring asks to participants elsewhere; none if the trainer needs
-    /// all participants in this process.
-    fn coordinator(self: Box<Self>) -> Option<Box<dyn Coordinate>> {
-        None
     }
 
     /// The state, for [`Trainer::resume`].
@@ -240,10 +309,3 @@ fn is_clearly_less(loss: f64, than: f64) -> bool {
 
 /// The fraction of a loss that counts as a clear difference.
 const CLEARLY: f64 = 0.3;
-
-/// Weights in proportion to the numbers of training samples; they sum to 1.
-pub(crate) fn weights_by_samples(federation: &Federation<'_>, members: &[usize]) -> Vec<f64> {
-    let samples = |&a: &usize| federation.learner(a).samples(Part::Training) as f64;
-    let total: f64 = members.iter().map(samples).sum();
-    members.iter().map(|a| samples(a) / total).collect()
-}

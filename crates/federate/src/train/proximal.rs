@@ -3,12 +3,13 @@
 use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
 
 use super::{
-    Effort, Trainer, TrainerKind, Training,
+    ByMessages, Effort, Needs, Trainer, TrainerKind,
     average::{self, Correction},
 };
 use crate::{
-    FederateError, Federation,
+    FederateError, Known,
     kinds::{BadSettings, Settings, in_range, settings},
+    protocol::Coordinate,
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Proximal>(
@@ -31,17 +32,23 @@ impl Settings for Proximal {
 }
 
 impl Trainer for Proximal {
-    fn begin(
+    fn needs(&self) -> Needs<'_> {
+        Needs::Messages(self)
+    }
+}
+
+impl ByMessages for Proximal {
+    fn coordinate(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         usage: &UsageGraph,
         _: &BenefitGraph,
         effort: Effort,
-    ) -> Box<dyn Training> {
-        average::begin(Correction::Pull(self.pull as f32), federation, usage, effort)
+    ) -> Box<dyn Coordinate> {
+        average::coordinate(Correction::Pull(self.pull as f32), known, usage, effort)
     }
 
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
         average::resume(saved)
     }
 }

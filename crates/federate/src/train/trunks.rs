@@ -9,26 +9,17 @@
 
 use std::cmp::Ordering;
 
-use fedcompetitors_graphs::{
-    BenefitGraph, UsageGraph,
-    bits::{self, ones},
-};
-use fedcompetitors_learn::{LearnError, Learner};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
 use fedcompetitors_record::Content;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Best, Effort, Trainer, TrainerKind, Training,
-    descent::{Descent, each},
-    pace::Pace,
-};
+use super::{ByMessages, Effort, Needs, Trainer, TrainerKind, pace::Pace};
 use crate::{
-    FederateError, Federation, Site,
-    exchange::{Exchange, Message},
+    FederateError, Known,
     kinds::{BadSettings, Models, Settings, in_range, settings},
-    saved,
-    trunks::{commit, ensemble, network, tried},
+    protocol::{
+        Ask, Combiner, Coordinate, Coordinator, Finish, First, Heard, Labelled, Question, Train,
+    },
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Trunks>(
@@ -63,86 +54,63 @@ impl Trainer for Trunks {
         Models::Hidden
     }
 
-    fn begin(
+    fn needs(&self) -> Needs<'_> {
+        Needs::Messages(self)
+    }
+}
+
+impl ByMessages for Trunks {
+    fn coordinate(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         usage: &UsageGraph,
         _: &BenefitGraph,
         effort: Effort,
-    ) -> Box<dyn Training> {
+    ) -> Box<dyn Coordinate> {
         let first = effort.evaluations / (self.networks + 1);
-        // Each has a start of its own: networks that differ more are worth more together.
-        let first_network = |participant: usize| {
-            let site = federation.site(participant);
-            let start = site.learner().initial(&mut site.stream("network 1"));
-            Descent::started(&site, effort, start, "network 1")
-        };
-        let members = (0..federation.len()).map(|participant| Member {
-            participant,
-            friends: ones(usage.collaborators(participant)).collect(),
-            first: first_network(participant),
-            started: Vec::new(),
-            frozen: Vec::new(),
-            carried: federation.site(participant).own(),
-            parameters: None,
-        });
-        Box::new(Rounds {
+        let others = (effort.evaluations - first) / self.networks;
+        let friends = |of: usize| ones(usage.collaborators(of)).collect();
+        let relay = Relay {
             settings: self.clone(),
-            effort,
             done: 0,
             first: Pace::new(effort.local_steps, first),
-            others: Pace::new(effort.local_steps, (effort.evaluations - first) / self.networks),
-            members: members.collect(),
-            committed: Vec::new(),
-        })
+            others: Pace::new(effort.local_steps, others),
+            friends: (0..known.len()).map(friends).collect(),
+            committed: vec![None; known.len()],
+            given: vec![Vec::new(); known.len()],
+        };
+        Box::new(Coordinator::new(known, relay))
     }
 
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Ok(Box::new(saved::read::<Rounds>(saved)?))
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
+        Coordinator::<Relay>::resume(saved)
     }
 }
 
-/// A training in progress: rounds in which first networks are trained, one in which trunks are
-/// delivered, and rounds in which the other networks are trained.
+/// The coordinator's half: rounds in which first networks are trained, one in which trunks are delivered, and
+/// rounds in which the other networks are trained.
 #[derive(Serialize, Deserialize)]
-struct Rounds {
+struct Relay {
     settings: Trunks,
-    effort: Effort,
     done: usize,
     first: Pace,
     others: Pace,
-    members: Vec<Member>,
+    /// Those whose trunks each participant may use.
+    friends: Vec<Vec<usize>>,
     /// The trunks that were accepted, until they are delivered.
-    committed: Vec<Option<Message>>,
+    committed: Vec<Option<Labelled>>,
+    /// Whose trunks each participant was given.
+    given: Vec<Vec<usize>>,
 }
 
-/// The state of a participant in training.
-#[derive(Serialize, Deserialize)]
-struct Member {
-    participant: usize,
-    /// Those whose trunks it may use.
-    friends: Vec<usize>,
-    /// The network that it trains alone.
-    first: Descent,
-    started: Vec<Started>,
-    /// The friends' trunks that it uses as they are.
-    frozen: Vec<(usize, Vec<f32>)>,
-    carried: Vec<u64>,
-    /// The ensemble, in the end.
-    parameters: Option<Vec<f32>>,
+impl Relay {
+    /// Whose trunks a participant is given.
+    fn givers(&self, to: usize) -> impl Iterator<Item = usize> {
+        self.friends[to].iter().copied().filter(|&from| self.committed[from].is_some())
+    }
 }
 
-/// A network that was started after trunks were delivered.
-#[derive(Serialize, Deserialize)]
-struct Started {
-    descent: Descent,
-    /// From whose trunk, unless the start was random.
-    from: Option<usize>,
-    /// Whether its training diverged: what a friend sends may be garbage, and is then not used.
-    diverged: bool,
-}
-
-impl Training for Rounds {
+impl Combiner for Relay {
     fn rounds(&self) -> usize {
         self.first.rounds() + 1 + self.others.rounds()
     }
@@ -151,180 +119,59 @@ impl Training for Rounds {
         self.done
     }
 
-    fn round(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        match self.done.cmp(&self.first.rounds()) {
-            Ordering::Less => self.train_first(federation)?,
-            Ordering::Equal => self.deliver(federation, exchange)?,
-            Ordering::Greater => self.train_others(federation)?,
+    fn ask(&self, participant: usize) -> Question<'_> {
+        let Trunks { networks, frozen } = self.settings;
+        let delivery = self.first.rounds();
+        if self.done == self.rounds() {
+            return Question { ask: Ask::Finish(Finish::Together), given: Vec::new() };
+        }
+        let (first, steps, mut sends) = match self.done {
+            0 if delivery > 0 => {
+                (First::Start { networks: 1, frozen: 0 }, self.first.next(), vec![])
+            }
+            done if done < delivery => (First::Continue, self.first.next(), vec![]),
+            done if done == delivery => (First::Start { networks, frozen }, 0, vec![]),
+            _ => (First::Continue, self.others.next(), vec![]),
+        };
+        if self.done + 1 == delivery {
+            sends.push(Content::Trunk);
+        }
+        let is_delivery = self.done == delivery;
+        let given = self.givers(participant).filter(|_| is_delivery);
+        let given = given.filter_map(|from| self.committed[from].as_ref()).collect();
+        Question { ask: Ask::Train(Train::new(first, steps, sends)), given }
+    }
+
+    fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {
+        let delivery = self.first.rounds();
+        match self.done.cmp(&delivery) {
+            Ordering::Less => {
+                self.first.count(self.first.next());
+            }
+            Ordering::Equal => {
+                let given = (0..self.friends.len())
+                    .map(|to| self.givers(to).filter(|_| heard[to].is_some()).collect());
+                self.given = given.collect();
+                self.committed.fill(None);
+            }
+            Ordering::Greater => {
+                self.others.count(self.others.next());
+            }
         }
         self.done += 1;
-        if self.done == self.first.rounds() {
-            let networks =
-                self.members.iter().map(|one| one.first.early_stopping.best().parameters);
-            let networks: Vec<&[f32]> = networks.collect();
-            self.committed = commit(federation, exchange, &networks)?;
-        }
-        if self.done == self.rounds() {
-            each(&mut self.members, |member| member.finish(federation))?;
-        }
-        Ok(())
-    }
-
-    fn best(&self, participant: usize) -> Best<'_> {
-        let member = &self.members[participant];
-        match &member.parameters {
-            Some(parameters) => Best { parameters, carried: &member.carried },
-            None => member.first.early_stopping.best(),
+        if self.done == delivery {
+            let trunk = |heard: Option<Heard>| {
+                Some(Labelled::message(Content::Trunk, heard?.messages.first()?))
+            };
+            self.committed = heard.into_iter().map(trunk).collect();
         }
     }
 
-    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
-        self.members[participant].parts()
-    }
-
-    fn save(&self) -> Vec<u8> {
-        saved::write(self)
-    }
-}
-
-impl Rounds {
-    /// A round of everybody's first network.
-    fn train_first(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        let steps = self.first.next();
-        let in_the_end = self.first.count(steps);
-        each(&mut self.members, |member| {
-            let site = federation.site(member.participant);
-            (0..steps).try_for_each(|_| member.first.step(&site, |_, _| ()))?;
-            member.first.validate(&site, in_the_end)
-        })
-    }
-
-    /// Everybody who is there receives the trunks of its friends and starts networks from those that suit
-    /// best.
-    fn deliver(
-        &mut self,
-        federation: &Federation<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<(), FederateError> {
-        let committed = std::mem::take(&mut self.committed);
-        for member in &mut self.members {
-            let to = member.participant;
-            if !exchange.is_there(to) {
-                member.friends.clear();
-            }
-            member.friends.retain(|&from| committed.get(from).is_some_and(Option::is_some));
-            for message in member.friends.iter().filter_map(|&from| committed[from].as_ref()) {
-                let made_of = [message.receipt()];
-                let carried = exchange.deliver(to, Content::Trunk, &message.values, &made_of)?;
-                bits::union(&mut member.carried, &carried);
-            }
-        }
-        let (settings, effort) = (&self.settings, self.effort);
-        each(&mut self.members, |member| member.start(federation, settings, effort, &committed))
-    }
-
-    /// A round of everybody's other networks.
-    fn train_others(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        let steps = self.others.next();
-        let in_the_end = self.others.count(steps);
-        let networks = self.members.iter_mut().flat_map(|member| {
-            let site = federation.site(member.participant);
-            member.started.iter_mut().map(move |network| (site, network))
-        });
-        let mut networks: Vec<_> = networks.collect();
-        each(&mut networks, |(site, network)| network.round(site, steps, in_the_end))
-    }
-}
-
-impl Member {
-    /// Looks at its friends' trunks and starts its networks.
-    fn start(
-        &mut self,
-        federation: &Federation<'_>,
-        settings: &Trunks,
-        effort: Effort,
-        committed: &[Option<Message>],
-    ) -> Result<(), FederateError> {
-        let (learner, site) =
-            (network(federation, self.participant)?, federation.site(self.participant));
-        let trunk = |from: usize| committed[from].as_ref().map(|message| &message.values[..]);
-        let loss = |&from: &usize| Some((tried(learner, trunk(from)?)?.1, from));
-        let mut suitable: Vec<(f64, usize)> = self.friends.par_iter().filter_map(loss).collect();
-        suitable.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let started = (0..settings.networks).map(|at| {
-            let purpose = format!("network {}", at + 2);
-            let mut start = learner.initial(&mut site.stream(&purpose));
-            let from = suitable.get(at).map(|&(_, from)| from);
-            if let Some(trunk) = from.and_then(trunk) {
-                start[..trunk.len()].copy_from_slice(trunk);
-            }
-            let descent = Descent::started(&site, effort, start, &purpose);
-            Started { descent, from, diverged: false }
-        });
-        self.started = started.collect();
-        let frozen = suitable.iter().take(settings.frozen);
-        self.frozen = frozen.filter_map(|&(_, from)| Some((from, trunk(from)?.to_vec()))).collect();
-        Ok(())
-    }
-
-    /// Fits the head.
-    fn finish(&mut self, federation: &Federation<'_>) -> Result<(), FederateError> {
-        let learner = network(federation, self.participant)?;
-        let trunk = learner.model().trunk();
-        let own = std::iter::once(&self.first)
-            .chain(self.started.iter().filter(|one| !one.diverged).map(|one| &one.descent))
-            .map(|descent| &descent.early_stopping.best().parameters[..trunk]);
-        let frozen = self.frozen.iter().map(|(_, trunk)| &trunk[..]);
-        let fitted = ensemble(learner, &own.chain(frozen).collect::<Vec<_>>());
-        self.parameters = fitted.map(|(parameters, _)| parameters);
-        Ok(())
-    }
-
-    /// Each network of the ensemble counts for the one who trained it; one that started from another's
-    /// trunk half for each.
-    fn parts(&self) -> Vec<(usize, f32)> {
-        let mut parts = vec![(self.participant, 1.0)];
-        let mut add = |who: usize, part: f32| match parts.iter_mut().find(|(at, _)| *at == who) {
-            Some((_, sum)) => *sum += part,
-            None => parts.push((who, part)),
-        };
-        for started in self.started.iter().filter(|started| !started.diverged) {
-            add(self.participant, 0.5);
-            add(started.from.unwrap_or(self.participant), 0.5);
-        }
-        self.frozen.iter().for_each(|(from, _)| add(*from, 1.0));
-        let total: f32 = parts.iter().map(|(_, part)| part).sum();
-        parts.iter_mut().for_each(|(_, part)| *part /= total);
-        parts
-    }
-}
-
-impl Started {
-    fn round(
-        &mut self,
-        site: &Site<'_>,
-        steps: usize,
-        in_the_end: bool,
-    ) -> Result<(), FederateError> {
-        if self.diverged {
-            return Ok(());
-        }
-        let mut train = || {
-            (0..steps).try_for_each(|_| self.descent.step(site, |_, _| ()))?;
-            self.descent.validate(site, in_the_end)
-        };
-        match train() {
-            Err(FederateError::Participant { error: LearnError::Diverged, .. })
-                if self.from.is_some() =>
-            {
-                self.diverged = true;
-                Ok(())
-            }
-            other => other,
-        }
+    fn parts(&self, participant: usize, uses: &[f64]) -> Vec<(usize, f32)> {
+        let members = [participant].into_iter().chain(self.given[participant].iter().copied());
+        let parts = members.zip(uses.iter().copied()).filter(|(_, part)| *part > 0.0);
+        let parts: Vec<(usize, f64)> = parts.collect();
+        let total: f64 = parts.iter().map(|(_, part)| part).sum();
+        parts.into_iter().map(|(from, part)| (from, (part / total) as f32)).collect()
     }
 }

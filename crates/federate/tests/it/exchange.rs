@@ -1,6 +1,6 @@
 //! The guard against a naive twin, faults, and trainings that go on after an interruption.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use fedcompetitors_federate::{
     FederateError, Federation,
@@ -12,7 +12,7 @@ use fedcompetitors_graphs::{
     BenefitGraph, CompetingGraph, Participants, Reachability, UsageGraph,
     bits::{insert, ones},
 };
-use fedcompetitors_learn::{Learner, NativeLearner, OptimizerSettings, synthetic::Synthetic};
+use fedcompetitors_learn::{Learner, Mlp, NativeLearner, OptimizerSettings, synthetic::Synthetic};
 use fedcompetitors_testing::cases;
 use proptest::prelude::*;
 
@@ -41,11 +41,11 @@ proptest! {
     ) {
         let pairs: Vec<_> = pairs.into_iter().filter(|(a, b)| a != b).collect();
         let competing = competing(6, &pairs);
-        let mut exchange = Exchange::recorded(&competing, None);
+        let mut exchange = Exchange::recorded(&competing);
         let mut carried: Vec<BTreeSet<usize>> = (0..6).map(|who| BTreeSet::from([who])).collect();
         let mut handed: Vec<(usize, usize)> = Vec::new();
         for (round, (to, from)) in history.into_iter().enumerate() {
-            exchange.begin(round + 1);
+            exchange.begin(round + 1, &[]);
             let submissions = (0..6)
                 .map(|who| from.contains(&who).then(|| submission(vec![1.0, 2.0], &carried[who])))
                 .collect();
@@ -97,6 +97,15 @@ impl Case {
             usage.add(from, to).expect("new");
         }
         Self { competing, learners, usage: usage.build() }
+    }
+
+    /// The same participants with linear models.
+    pub fn linear() -> Self {
+        let Self { competing, learners, usage } = Self::new();
+        let linear = |learner: &NativeLearner| {
+            learner.with_model(Arc::new(Mlp::new(&[20, 1], 0.2))).expect("a linear model")
+        };
+        Self { competing, learners: learners.iter().map(linear).collect(), usage }
     }
 
     pub fn federation(&self) -> Federation<'_> {
@@ -159,17 +168,18 @@ fn run(case: &Case, tried: &Tried, faults: &Faults, breaks: &[usize]) -> Ended {
     let Tried { trainer, local_steps, .. } = tried;
     let (benefit, effort) = (no_benefit(&case.usage), effort(*local_steps));
     let mut training = trainer.begin(&federation, &case.usage, &benefit, effort);
-    let mut exchange = Exchange::recorded(&case.competing, Some(faults));
+    let mut exchange = Exchange::recorded(&case.competing);
     let (mut transfers, mut incidents) = (Vec::new(), Vec::new());
     while training.done() < training.rounds() {
         if breaks.contains(&training.done()) {
             training = trainer.resume(&training.save()).expect("just saved");
             let saved = exchange.save();
-            exchange = Exchange::recorded(&case.competing, Some(faults));
+            exchange = Exchange::recorded(&case.competing);
             exchange.recall(&saved).expect("just saved");
         }
-        exchange.begin(training.done() + 1);
-        training.round(&federation, &mut exchange).expect("a round");
+        let played = faults.of_round(training.done() + 1);
+        exchange.begin(training.done() + 1, &played.absent);
+        training.round(&federation, &mut exchange, &played).expect("a round");
         let (moved, wrong) = exchange.drain();
         transfers.extend(moved);
         incidents.extend(wrong);
@@ -276,7 +286,7 @@ fn garbage_is_refused_and_poisons_nothing() {
 fn of_two_who_send_the_larger_cannot_speak_for_itself() {
     let competing = competing(3, &[]);
     let mut exchange = Exchange::new(&competing);
-    exchange.begin(1);
+    exchange.begin(1, &[]);
     let sized = |who, size| Some(submission(vec![size; 4], &BTreeSet::from([who])));
     let submissions = vec![sized(0, 1.0), sized(1, 1000.0), None];
     let taken = exchange.collect(Content::Update, 4, submissions);
@@ -313,7 +323,10 @@ fn rounds_go_on_with_those_who_are_there() {
         assert_eq!(missing[..5], [(1, 1), (2, 1), (2, 5), (3, 0), (3, 5)]);
         for transfer in &ended.transfers {
             let who = transfer.from.or(transfer.to).expect("one end is a participant");
-            assert!(!faults.is_missing(transfer.round, who), "nobody sends or gets while away");
+            assert!(
+                !faults.of_round(transfer.round).absent.contains(&who),
+                "nobody sends or gets while away"
+            );
         }
         assert!(ended.models.iter().flatten().all(|value| value.is_finite()));
         // Whoever joined late has caught up with its group.

@@ -2,18 +2,22 @@
 //! participants and a coordinator that are killed and go on from what they have kept.
 
 use fedcompetitors_federate::{
-    Federation,
-    exchange::{Exchange, Incident, Transfer},
+    Federation, Known,
+    estimate::{self, Begun, Estimator, Inputs, Mixture},
+    exchange::{Exchange, Incident, IncidentKind, Transfer},
     protocol::{
-        Answer, Ask, Coordinate, Endpoint, Participant, Phase, Request,
+        Answer, Ask, Coordinate, Endpoint, Estimation, Participant, Phase, Request,
         wire::{VERSION, WireError},
     },
     saved,
-    train::{Averaging, Effort, Mixed, Mixing, Proximal, Scaffold, Trainer},
+    train::{
+        Averaging, Effort, Evidence, Local, Mixed, Mixing, Needs, Proximal, Scaffold, Trainer,
+        Trunks,
+    },
 };
-use fedcompetitors_graphs::{bits::ones, random::Stream};
+use fedcompetitors_graphs::{BenefitGraph, bits::ones, random::Stream};
 use fedcompetitors_learn::OptimizerSettings;
-use fedcompetitors_record::Content;
+use fedcompetitors_record::{Content, Disclosure};
 use fedcompetitors_testing::repeat;
 
 use crate::exchange::{Case, no_benefit};
@@ -23,30 +27,138 @@ fn effort() -> Effort {
     Effort { evaluations: 24, local_steps: 5, rule, batch: Some(8) }
 }
 
-fn begin(case: &Case, trainer: &dyn Trainer) -> Box<dyn Coordinate> {
-    let benefit = no_benefit(&case.usage);
-    let training = trainer.begin(&case.federation(), &case.usage, &benefit, effort());
-    training.coordinator().expect("a trainer of the protocol")
+/// A trainer or an estimator, with participants.
+struct Subject {
+    name: String,
+    case: Case,
+    way: Way,
 }
 
-fn trainers() -> Vec<Box<dyn Trainer>> {
+enum Way {
+    Trains(Box<dyn Trainer>),
+    Estimates(Box<dyn Estimator>),
+}
+
+/// A coordinator on its way.
+enum Coordinating {
+    Training(Box<dyn Coordinate>),
+    Estimate(Box<dyn Estimation>),
+}
+
+impl Coordinating {
+    fn coordinate(&mut self) -> &mut dyn Coordinate {
+        match self {
+            Self::Training(coordinator) => &mut **coordinator,
+            Self::Estimate(coordinator) => &mut **coordinator,
+        }
+    }
+}
+
+impl Subject {
+    fn trains(case: Case, trainer: impl Trainer + 'static) -> Self {
+        Self { name: format!("{trainer:?}"), case, way: Way::Trains(Box::new(trainer)) }
+    }
+
+    fn estimates(case: Case, estimator: impl Estimator + 'static) -> Self {
+        Self { name: format!("{estimator:?}"), case, way: Way::Estimates(Box::new(estimator)) }
+    }
+
+    /// The coordinator before the first phase, and with which steps participants train.
+    fn begin(&self) -> (Effort, Coordinating) {
+        let Case { usage, .. } = &self.case;
+        let federation = self.case.federation();
+        let known = Known::of(&federation);
+        match &self.way {
+            Way::Trains(trainer) => {
+                let Needs::Messages(trainer) = trainer.needs() else { panic!("needs all data") };
+                let coordinator = trainer.coordinate(&known, usage, &no_benefit(usage), effort());
+                (effort(), Coordinating::Training(coordinator))
+            }
+            Way::Estimates(estimator) => {
+                let Begun::Messages(effort, coordinator) =
+                    estimator.begin(&known, Inputs { batch: Some(8), given: None })
+                else {
+                    panic!("asks nobody")
+                };
+                (effort, Coordinating::Estimate(coordinator))
+            }
+        }
+    }
+
+    fn resume(&self, saved: &[u8]) -> Coordinating {
+        match &self.way {
+            Way::Trains(trainer) => {
+                let Needs::Messages(trainer) = trainer.needs() else { panic!("needs all data") };
+                Coordinating::Training(trainer.resume(saved).expect("just saved"))
+            }
+            Way::Estimates(estimator) => {
+                Coordinating::Estimate(estimator.resume(saved).expect("just saved"))
+            }
+        }
+    }
+
+    /// What comes out in one process: everybody's model, or the benefits.
+    fn here(&self) -> (Vec<Vec<f32>>, Edges) {
+        let (federation, usage) = (self.case.federation(), &self.case.usage);
+        match &self.way {
+            Way::Trains(trainer) => {
+                let models = trainer.train(&federation, usage, &no_benefit(usage), effort());
+                (models.expect("it ends"), Vec::new())
+            }
+            Way::Estimates(estimator) => {
+                let inputs = Inputs { batch: Some(8), given: None };
+                let mut exchange = Exchange::new(&self.case.competing);
+                let found = estimator.estimate(&federation, &mut exchange, inputs);
+                (Vec::new(), edges(&found.expect("it ends").benefit))
+            }
+        }
+    }
+}
+
+/// Benefits, bit by bit: who, whom, how much.
+type Edges = Vec<(usize, usize, u64)>;
+
+fn edges(benefit: &BenefitGraph) -> Edges {
+    let helpers = |to| benefit.helpers(to).map(move |(from, value)| (from, to, value.to_bits()));
+    (0..benefit.participants().len()).flat_map(helpers).collect()
+}
+
+fn subjects() -> Vec<Subject> {
     let mixing = Mixing::default();
+    let local = Local { decays: vec![0.0, 0.01] };
+    let mixture = Mixture { probe_steps: 6, search_steps: 4, ..Mixture::default() };
+    let steps = estimate::Trunks { steps: 25, threshold: 0.0, ..estimate::Trunks::default() };
     vec![
-        Box::new(Averaging {}),
-        Box::new(Proximal { pull: 0.1 }),
-        Box::new(Scaffold {}),
-        Box::new(mixing.clone()),
-        Box::new(Mixing { mix: Mixed::Updates, server_rate: 0.7, ..mixing }),
-        Box::new(Mixing { mix: Mixed::Gradients, ..mixing }),
+        Subject::trains(Case::new(), Averaging {}),
+        Subject::trains(Case::new(), Proximal { pull: 0.1 }),
+        Subject::trains(Case::new(), Scaffold {}),
+        Subject::trains(Case::new(), mixing.clone()),
+        Subject::trains(
+            Case::new(),
+            Mixing { mix: Mixed::Updates, server_rate: 0.7, ..mixing.clone() },
+        ),
+        Subject::trains(Case::new(), Mixing { mix: Mixed::Gradients, ..mixing }),
+        Subject::trains(Case::new(), local.clone()),
+        Subject::trains(Case::linear(), local),
+        Subject::trains(Case::new(), Trunks { networks: 2, frozen: 2 }),
+        Subject::trains(Case::linear(), Evidence { single_source: true, ..Evidence::default() }),
+        // All columns are left out.
+        Subject::trains(Case::linear(), Evidence { fewest: 1000, ..Evidence::default() }),
+        Subject::estimates(Case::new(), mixture.clone()),
+        Subject::estimates(Case::linear(), mixture),
+        Subject::estimates(Case::linear(), estimate::Evidence::default()),
+        Subject::estimates(Case::new(), steps),
     ]
 }
 
-/// What came out of a training.
+/// What came out.
 #[derive(Debug, Clone, PartialEq)]
 struct Ended {
     models: Vec<Vec<f32>>,
     carried: Vec<Vec<usize>>,
     parts: Vec<Vec<(usize, f32)>>,
+    benefits: Edges,
+    disclosures: Vec<Disclosure>,
     transfers: Vec<Transfer>,
     incidents: Vec<Incident>,
 }
@@ -90,9 +202,9 @@ struct Elsewhere<'a> {
 }
 
 impl<'a> Elsewhere<'a> {
-    fn new(case: &'a Case) -> Self {
+    fn new(case: &'a Case, effort: Effort) -> Self {
         let federation = case.federation();
-        let endpoint = |who| Endpoint::new(Participant::new(&federation.site(who), effort()));
+        let endpoint = |who| Endpoint::new(Participant::new(&federation.site(who), effort));
         let kept = (0..6).map(|who| saved::write(&endpoint(who))).collect();
         Self { federation, kept, earlier: vec![Vec::new(); 6] }
     }
@@ -170,23 +282,23 @@ impl<'a> Elsewhere<'a> {
     }
 }
 
-/// Trains over a carrier; the coordinator is killed in some phases and goes on from what it has kept.
-fn run(case: &Case, trainer: &dyn Trainer, seed: u64, troubled: bool) -> Ended {
+/// Trains or estimates over a carrier; the coordinator is killed in some phases and goes on from what it has kept.
+fn run(subject: &Subject, seed: u64, troubled: bool) -> Ended {
     let mut stream = Stream::new(seed, "troubles", 0);
-    let mut elsewhere = Elsewhere::new(case);
-    let mut coordinator = begin(case, trainer);
-    let mut exchange = Exchange::recorded(&case.competing, None);
+    let (effort, mut coordinating) = subject.begin();
+    let mut elsewhere = Elsewhere::new(&subject.case, effort);
+    let mut exchange = Exchange::recorded(&subject.case.competing);
     let (mut transfers, mut incidents) = (Vec::new(), Vec::new());
-    while !coordinator.is_finished() {
+    while !coordinating.coordinate().is_finished() {
+        let coordinator = coordinating.coordinate();
         let kept = (coordinator.save(), exchange.save());
-        exchange.begin(coordinator.done() + 1);
+        exchange.begin(coordinator.done() + 1, &[]);
         let phase = coordinator.begin(&mut exchange).expect("the guard never fires");
         let answers = elsewhere.carry(&phase, &mut stream, troubled);
         if troubled && stream.unit() < 0.3 {
             // Killed with all answers in hand: what was not kept is asked again.
-            let training = trainer.resume(&kept.0).expect("just saved");
-            coordinator = training.coordinator().expect("a coordinator");
-            exchange = Exchange::recorded(&case.competing, None);
+            coordinating = subject.resume(&kept.0);
+            exchange = Exchange::recorded(&subject.case.competing);
             exchange.recall(&kept.1).expect("just saved");
             continue;
         }
@@ -198,30 +310,36 @@ fn run(case: &Case, trainer: &dyn Trainer, seed: u64, troubled: bool) -> Ended {
     let endpoints: Vec<Endpoint> =
         elsewhere.kept.iter().map(|kept| saved::read(kept).expect("kept")).collect();
     let best = |who: usize| endpoints[who].participant().best();
+    let benefits = match &coordinating {
+        Coordinating::Estimate(estimate) => edges(&estimate.found(&subject.case.competing).benefit),
+        Coordinating::Training(_) => Vec::new(),
+    };
     Ended {
         models: (0..6).map(|who| best(who).parameters.to_vec()).collect(),
         carried: (0..6).map(|who| ones(best(who).carried).collect()).collect(),
-        parts: (0..6).map(|who| coordinator.parts(who)).collect(),
+        parts: (0..6).map(|who| coordinating.coordinate().parts(who)).collect(),
+        benefits,
+        disclosures: coordinating.coordinate().disclosures(),
         transfers,
         incidents,
     }
 }
 
-/// Whatever a carrier loses, repeats, delays or damages, and whoever is killed: the same models, ledger and
-/// weights, byte for byte, as in one process.
+/// Whatever a carrier loses, repeats, delays or damages, and whoever is killed: the same models, benefits, ledger
+/// and weights, byte for byte, as in one process.
 #[test]
 fn troubles_of_a_carrier_change_no_byte() {
-    let case = Case::new();
-    for (at, trainer) in trainers().iter().enumerate() {
-        let quiet = run(&case, &**trainer, 0, false);
-        let (federation, usage) = (case.federation(), &case.usage);
-        let benefit = no_benefit(usage);
-        let here = trainer.train(&federation, usage, &benefit, effort()).expect("it ends");
-        assert_eq!(quiet.models, here, "{trainer:?}: as in one process");
+    for (at, subject) in subjects().iter().enumerate() {
+        let quiet = run(subject, 0, false);
+        let (models, benefits) = subject.here();
+        if let Way::Trains(_) = subject.way {
+            assert_eq!(quiet.models, models, "{}: as in one process", subject.name);
+        }
+        assert_eq!(quiet.benefits, benefits, "{}: as in one process", subject.name);
         assert!(quiet.incidents.is_empty());
         for schedule in 0..u64::from(repeat(20)) {
-            let troubled = run(&case, &**trainer, 1000 * at as u64 + schedule, true);
-            assert_eq!(troubled, quiet, "{trainer:?}, schedule {schedule}");
+            let troubled = run(subject, 1000 * at as u64 + schedule, true);
+            assert_eq!(troubled, quiet, "{}, schedule {schedule}", subject.name);
         }
     }
 }
@@ -229,14 +347,15 @@ fn troubles_of_a_carrier_change_no_byte() {
 /// Nobody is given what carries a competitor's data, and what everybody is given is in the ledger as it came.
 #[test]
 fn whatever_is_given_is_in_the_ledger_and_carries_no_competitor() {
-    let case = Case::new();
-    for trainer in trainers() {
-        let mut elsewhere = Elsewhere::new(&case);
-        let mut coordinator = begin(&case, &*trainer);
-        let mut exchange = Exchange::recorded(&case.competing, None);
+    for subject in subjects() {
+        let competing = &subject.case.competing;
+        let (effort, mut coordinating) = subject.begin();
+        let mut elsewhere = Elsewhere::new(&subject.case, effort);
+        let coordinator = coordinating.coordinate();
+        let mut exchange = Exchange::recorded(competing);
         let mut stream = Stream::new(1, "order", 0);
         while !coordinator.is_finished() {
-            exchange.begin(coordinator.done() + 1);
+            exchange.begin(coordinator.done() + 1, &[]);
             let phase = coordinator.begin(&mut exchange).expect("the guard never fires");
             let (transfers, _) = exchange.drain();
             let mut given = transfers.iter().filter(|transfer| transfer.to.is_some());
@@ -247,7 +366,7 @@ fn whatever_is_given_is_in_the_ledger_and_carries_no_competitor() {
                     assert_eq!(entry.hash, fedcompetitors_federate::exchange::hash(&piece.values));
                     let carried: Vec<usize> = ones(&piece.carried).collect();
                     assert_eq!(entry.provenance, carried);
-                    assert!(carried.iter().all(|&from| !case.competing.competes(from, to)));
+                    assert!(carried.iter().all(|&from| !competing.competes(from, to)));
                 }
             }
             assert!(given.next().is_none());
@@ -257,16 +376,50 @@ fn whatever_is_given_is_in_the_ledger_and_carries_no_competitor() {
     }
 }
 
+/// A summary whose curvature has a negative eigenvalue is refused by its sender's name, and the others are accepted.
+#[test]
+fn a_summary_that_is_not_positive_is_refused_by_name() {
+    let subject = Subject::estimates(Case::linear(), estimate::Evidence::default());
+    let (effort, mut coordinating) = subject.begin();
+    let mut elsewhere = Elsewhere::new(&subject.case, effort);
+    let mut exchange = Exchange::recorded(&subject.case.competing);
+    let coordinator = coordinating.coordinate();
+    exchange.begin(1, &[]);
+    let phase = coordinator.begin(&mut exchange).expect("nothing is given");
+    let mut answers = elsewhere.carry(&phase, &mut Stream::new(4, "order", 0), false);
+    for (who, value) in [(2, -1.0), (4, f32::NAN)] {
+        answers[who].as_mut().expect("an answer").pieces[0][0] = value;
+    }
+    coordinator.end(&mut exchange, &phase, answers);
+    let (transfers, incidents) = exchange.drain();
+    let incidents: Vec<_> = incidents.iter().map(|one| (one.participant, one.kind)).collect();
+    assert_eq!(incidents, [(4, IncidentKind::NotFinite), (2, IncidentKind::NotPositive)]);
+    // What is not positive has passed the exchange before it is looked at; it is used by nobody.
+    let from: Vec<usize> = transfers.iter().filter_map(|transfer| transfer.from).collect();
+    assert_eq!(from, [0, 1, 2, 3, 5]);
+    let Coordinating::Estimate(estimate) = coordinating else { panic!("an estimate") };
+    let benefit = estimate.found(&subject.case.competing).benefit;
+    let used = |who: usize| edges(&benefit).iter().any(|&(from, to, _)| from == who || to == who);
+    assert_eq!([0, 1, 2, 3, 4, 5].map(used), [true, true, false, true, false, true]);
+}
+
+fn begin(case: &Case, trainer: &dyn Trainer) -> Box<dyn Coordinate> {
+    let Needs::Messages(trainer) = trainer.needs() else { panic!("needs all data") };
+    let federation = case.federation();
+    let known = Known::of(&federation);
+    trainer.coordinate(&known, &case.usage, &no_benefit(&case.usage), effort())
+}
+
 /// A participant that answers another request, or with other pieces, counts as missing; so does one that sends
 /// nothing. The others go on.
 #[test]
 fn an_answer_to_something_else_counts_as_missing() {
     let case = Case::new();
-    let mut elsewhere = Elsewhere::new(&case);
+    let mut elsewhere = Elsewhere::new(&case, effort());
     let mut coordinator = begin(&case, &Mixing::default());
-    let mut exchange = Exchange::recorded(&case.competing, None);
+    let mut exchange = Exchange::recorded(&case.competing);
     let mut stream = Stream::new(2, "order", 0);
-    exchange.begin(1);
+    exchange.begin(1, &[]);
     let phase = coordinator.begin(&mut exchange).expect("nothing is given yet");
     let mut answers = elsewhere.carry(&phase, &mut stream, false);
     if let Some(answer) = &mut answers[0] {
@@ -280,7 +433,7 @@ fn an_answer_to_something_else_counts_as_missing() {
     let (transfers, _) = exchange.drain();
     let from: Vec<usize> = transfers.iter().filter_map(|transfer| transfer.from).collect();
     assert_eq!(from, [2, 4, 5].map(|who| [who]).concat().repeat(2)[..from.len()]);
-    exchange.begin(2);
+    exchange.begin(2, &[]);
     let phase = coordinator.begin(&mut exchange).expect("the guard never fires");
     let given = |who: usize| phase.requests()[who].as_ref().map_or(0, |one| one.given.len());
     assert_eq!([0, 1, 3].map(given), [0; 3], "nothing for those whose own message is missing");
@@ -296,7 +449,7 @@ fn a_participant_refuses_what_does_not_fit() {
     let mut participant = Participant::new(&site, effort());
     let mut coordinator = begin(&case, &Averaging {});
     let mut exchange = Exchange::new(&case.competing);
-    exchange.begin(1);
+    exchange.begin(1, &[]);
     let phase = coordinator.begin(&mut exchange).expect("nothing is given yet");
     let mut request = phase.requests()[1].clone().expect("everybody is asked");
     let fits = participant.best().parameters.len();

@@ -135,14 +135,15 @@ fn run(
     let federation = case.federation();
     let benefit = BenefitGraph::builder(case.competing.participants()).build();
     let mut training = trainer.begin(&federation, usage, &benefit, effort(evaluations));
-    let mut exchange = Exchange::recorded(&case.competing, Some(faults));
+    let mut exchange = Exchange::recorded(&case.competing);
     let (mut transfers, mut incidents) = (Vec::new(), Vec::new());
     while training.done() < training.rounds() {
         if resumes {
             training = trainer.resume(&training.save()).expect("just saved");
         }
-        exchange.begin(training.done() + 1);
-        training.round(&federation, &mut exchange).expect("a round");
+        let played = faults.of_round(training.done() + 1);
+        exchange.begin(training.done() + 1, &played.absent);
+        training.round(&federation, &mut exchange, &played).expect("a round");
         let (moved, wrong) = exchange.drain();
         transfers.extend(moved);
         incidents.extend(wrong.iter().map(|one| (one.participant, one.kind)));

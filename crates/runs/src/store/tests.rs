@@ -78,8 +78,8 @@ fn a_stopped_estimate_is_on_record() {
         few: false,
     };
     store.begin(&[], &competing, &[source("a"), source("b")]).expect("begun");
-    let mut exchange = Exchange::recorded(&competing, None);
-    exchange.begin(1);
+    let mut exchange = Exchange::recorded(&competing);
+    exchange.begin(1, &[]);
     exchange.entrust(0);
     let (transfers, _) = exchange.drain();
     let count = |store: &Store, table: &str| -> u64 {

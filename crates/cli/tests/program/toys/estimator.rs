@@ -3,10 +3,9 @@
 use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_record::Flow;
 
-use super::{Estimator, EstimatorKind, Found, Inputs, candidates, flow, graph};
+use super::{Begun, Estimator, EstimatorKind, Inputs, flow, graph};
 use crate::{
-    FederateError, Federation,
-    exchange::Exchange,
+    Known,
     kinds::{BadSettings, Settings, in_range, settings},
 };
 
@@ -32,14 +31,9 @@ impl Estimator for Toy {
         flow("toy-guess: nothing moves", Vec::new())
     }
 
-    fn estimate(
-        &self,
-        federation: &Federation<'_>,
-        _: &mut Exchange<'_>,
-        _: Inputs<'_>,
-    ) -> Result<Found, FederateError> {
-        let column = |to| candidates(federation, to).into_iter().map(|from| (from, self.guess));
-        let columns: Vec<_> = (0..federation.len()).map(|to| column(to).collect()).collect();
-        Ok(graph(federation, &columns, 0.0).into())
+    fn begin(&self, known: &Known<'_>, _: Inputs<'_>) -> Begun<'_> {
+        let column = |to| known.candidates(to).into_iter().map(|from| (from, self.guess));
+        let columns: Vec<_> = (0..known.len()).map(|to| column(to).collect()).collect();
+        Begun::Found(graph(known.competing, &columns, 0.0).into())
     }
 }

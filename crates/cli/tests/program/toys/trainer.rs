@@ -1,14 +1,16 @@
 //! A toy trainer.
 
-use fedcompetitors_graphs::{BenefitGraph, UsageGraph};
+use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph};
 use fedcompetitors_record::Content;
 use serde::{Deserialize, Serialize};
 
-use super::{Effort, Trainer, TrainerKind, Training, pace::Pace};
+use super::{ByMessages, Effort, Needs, Trainer, TrainerKind, pace::Pace};
 use crate::{
-    FederateError, Federation,
+    FederateError, Known,
     kinds::{BadSettings, Settings, in_range, settings},
-    protocol::{Adopt, Ask, Combiner, Conversation, Heard, Labelled, Question, Train},
+    protocol::{
+        Adopt, Ask, Combiner, Coordinate, Coordinator, Finish, First, Heard, Labelled, Question, Train,
+    },
 };
 
 pub static KIND: TrainerKind = TrainerKind::new::<Toy>(
@@ -31,26 +33,32 @@ impl Settings for Toy {
 }
 
 impl Trainer for Toy {
-    fn begin(
+    fn needs(&self) -> Needs<'_> {
+        Needs::Messages(self)
+    }
+}
+
+impl ByMessages for Toy {
+    fn coordinate(
         &self,
-        federation: &Federation<'_>,
+        known: &Known<'_>,
         usage: &UsageGraph,
         _: &BenefitGraph,
         effort: Effort,
-    ) -> Box<dyn Training> {
-        let everybody = 0..federation.len();
+    ) -> Box<dyn Coordinate> {
+        let everybody = 0..known.len();
         let helper = |to| everybody.clone().find(|&from| usage.uses(from, to));
         let relay = Relay {
             share: self.share as f32,
             pace: Pace::new(effort.local_steps, effort.evaluations),
             helpers: everybody.clone().map(helper).collect(),
-            next: vec![None; federation.len()],
+            next: vec![None; known.len()],
         };
-        Conversation::begin(federation, effort, relay)
+        Box::new(Coordinator::new(known, relay))
     }
 
-    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Training>, FederateError> {
-        Conversation::<Relay>::resume(saved)
+    fn resume(&self, saved: &[u8]) -> Result<Box<dyn Coordinate>, FederateError> {
+        Coordinator::<Relay>::resume(saved)
     }
 }
 
@@ -74,13 +82,14 @@ impl Combiner for Relay {
     fn ask(&self, participant: usize) -> Question<'_> {
         let given = self.next[participant].iter().collect();
         if self.done() == self.rounds() {
-            return Question { ask: Ask::Finish(Adopt::ALWAYS), given };
+            return Question { ask: Ask::Finish(Finish::Adopt(Adopt::ALWAYS)), given };
         }
-        let (steps, sends) = (self.pace.next(), vec![Content::Model]);
-        Question { ask: Ask::Train(Train { adopt: Adopt::ALWAYS, steps, pull: 0.0, sends }), given }
+        let first = First::Adopt(Adopt::ALWAYS);
+        let ask = Ask::Train(Train::new(first, self.pace.next(), vec![Content::Model]));
+        Question { ask, given }
     }
 
-    fn take(&mut self, heard: Vec<Option<Heard>>) {
+    fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {
         self.pace.count(self.pace.next());
         let model = |from: usize| heard[from].as_ref()?.messages.first();
         for (to, helper) in self.helpers.iter().enumerate() {
@@ -91,7 +100,7 @@ impl Combiner for Relay {
         }
     }
 
-    fn parts(&self, participant: usize) -> Vec<(usize, f32)> {
+    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
         let own = (participant, 1.0 - self.share);
         let helper = self.helpers[participant].map(|helper| (helper, self.share));
         [own].into_iter().chain(helper).collect()
