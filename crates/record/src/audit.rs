@@ -88,7 +88,7 @@ pub enum Flaw {
     OtherRule(String),
     /// A training is not complete, but the run has another status than running.
     Incomplete(Status),
-    /// The record was changed after the run or training ended.
+    /// The record was changed after it was written.
     Altered,
     /// The plan of a round cannot be read.
     UnreadablePlan(u64),

@@ -19,7 +19,7 @@ pub struct Origin {
     pub is_other_competition: bool,
     /// What the guard has stopped.
     pub stops: Vec<Stop>,
-    /// The trainings, by method and session, whose record was changed after they ended; an empty
+    /// The trainings, by method and session, whose record was changed after it was written; an empty
     /// text stands for the run itself.
     pub altered: Vec<String>,
 }

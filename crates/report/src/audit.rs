@@ -98,7 +98,7 @@ pub fn flaw_text(flaw: &Flaw) -> String {
         Flaw::Incomplete(status) => {
             format!("it is not complete, but the run is recorded as {status}")
         }
-        Flaw::Altered => "its record was changed after it ended".into(),
+        Flaw::Altered => "its record was changed after it was written".into(),
         Flaw::UnreadablePlan(round) => format!("the plan of round {round} cannot be read"),
         Flaw::PlanConnects(a, b) => {
             let [a, b] = [a, b].map(|name| shown(name));

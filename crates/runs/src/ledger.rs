@@ -20,7 +20,7 @@ use fedcompetitors_record::{Metric, PlanFigures, Role, Session, Status, Stop};
 
 use super::{
     ModelFile, RunError, Store, competing_hash,
-    models::write_model,
+    models::{self, write_model},
     program,
     store::{Checkpoint, Figure, Happened, NewPlan, NewTraining, StoredModel, StoredSource},
     summary,
@@ -213,6 +213,8 @@ impl Ledger {
         if then != now {
             return Err(RunError::Version { folder: folder.to_owned(), then, now });
         }
+        store.check_hashes()?;
+        models::check(&store, folder)?;
         let competing = store.who_competes()?;
         let is_complete = summary::status(&store)? != Status::Running;
         let benefit = store.last_estimate(competing.participants(), Session::Final)?;
@@ -534,6 +536,7 @@ impl Ledger {
             let (file, parts) = (Some(file), parts.clone());
             stored.push(StoredModel { file, hash, provenance, parts, predictions: None });
         }
+        models::sync(&self.folder)?;
         let happened = std::mem::take(&mut self.passed.happened);
         let seconds = self.since.elapsed().as_secs_f64();
         self.store.end_training(training, &happened, gradients, &stored, seconds)?;

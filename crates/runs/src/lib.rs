@@ -41,7 +41,7 @@ pub use models::{ModelFile, read_model};
 pub use prepare::{Learning, Prepared, Source};
 pub use record::record;
 pub use stamp::{Stamp, stamp};
-pub use store::is_at_work;
+pub use store::{is_at_work, reseal};
 pub use summary::summary;
 
 /// How to run.
@@ -92,8 +92,11 @@ pub enum Step<'a> {
 pub fn run(prepared: &Prepared, options: &Options<'_>) -> Result<(), RunError> {
     let mut store = Store::open(options.folder)?;
     begin_or_check(&mut store, prepared, options)?;
+    if options.resume {
+        store.check_hashes()?;
+        models::check(&store, options.folder)?;
+    }
     if summary::status(&store)? != Status::Running {
-        store.check_all()?;
         // Where somebody was reading as it ended, it is not one file yet.
         return store.become_one_file(Duration::ZERO);
     }

@@ -7,12 +7,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fedcompetitors_files::{FileError, Problem, atomically, make_folder};
+use fedcompetitors_files::{FileError, Problem, atomically, make_folder, sync_folder};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
-use super::{Learning, Prepared, RunError, store::StoredModel};
-use fedcompetitors_federate::exchange;
+use super::{
+    Learning, Prepared, RunError,
+    store::{Store, StoredModel},
+};
+use fedcompetitors_federate::exchange::{self, hex};
 
 /// The folder of the models in a run directory.
 pub const FOLDER: &str = "models";
@@ -144,6 +147,29 @@ pub fn write_model(
     make_folder(&folder.join(FOLDER))?;
     atomically(&path, |writer| writer.write_all(&content))?;
     Ok(file)
+}
+
+/// Makes sure that written models outlive a power cut before the record speaks of them.
+pub fn sync(folder: &Path) -> Result<(), RunError> {
+    sync_folder(&folder.join(FOLDER))?;
+    Ok(sync_folder(folder)?)
+}
+
+/// Checks that the files of all models are there, and are those that the record speaks of.
+pub fn check(store: &Store, folder: &Path) -> Result<(), RunError> {
+    let stored: Vec<(String, String)> = store.rows(
+        "SELECT file, hash FROM models WHERE file IS NOT NULL ORDER BY training, participant",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    for (file, hash) in stored {
+        let path = folder.join(file);
+        let (_, parameters) = read_model(&path)?;
+        if hex(&exchange::hash(&parameters)) != hash {
+            return Err(unusable(&path, &"it is not the model that the record speaks of"));
+        }
+    }
+    Ok(())
 }
 
 /// A name as part of a file's name: what could be anything but a letter or a digit is not.

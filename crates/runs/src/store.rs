@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fedcompetitors_files::remove_leftovers;
+use fedcompetitors_files::{remove_leftovers, sync_folder};
 use fedcompetitors_graphs::CompetingGraph;
 use fedcompetitors_record::{Session, Status, UnknownName};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params, types::Type};
@@ -31,12 +31,13 @@ pub use estimates::{Estimate, title as estimate_title};
 pub use figures::StoredPrediction;
 pub use remote::NewPlan;
 pub use trainings::{Checkpoint, Figure, Happened, NewTraining, StoredModel, StoredTraining};
+pub use whole::reseal;
 
 /// Says that a database is ours: `FedC`.
 const APPLICATION: i32 = 0x4665_6443;
 
 /// The version of `schema.sql`.
-const VERSION: i32 = 9;
+const VERSION: i32 = 10;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
 
@@ -74,6 +75,8 @@ impl Store {
     /// Opens a run directory to write to it; makes the database where there is none.
     pub fn open(folder: &Path) -> Result<Self, RunError> {
         fedcompetitors_files::make_folder(folder)?;
+        // The name of the folder, too, is to outlive a power cut.
+        folder.parent().map_or(Ok(()), sync_folder)?;
         let lock_path = folder.join(LOCK);
         let unwritable = |error| RunError::unwritable(&lock_path, error);
         let lock = File::options()
@@ -205,7 +208,7 @@ impl Store {
         self.connection.execute_batch(statements).map_err(|error| self.stored(error))
     }
 
-    /// One whole change, or none.
+    /// One whole change, or none, with the hashes that show damage.
     fn change<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -213,6 +216,7 @@ impl Store {
         let path = &self.path;
         let transaction = self.connection.transaction().map_err(|error| stored(path, error))?;
         let result = work(&transaction).map_err(|error| stored(path, error))?;
+        whole::seal(&transaction).map_err(|error| stored(path, error))?;
         transaction.commit().map_err(|error| stored(path, error))?;
         Ok(result)
     }
@@ -299,8 +303,7 @@ impl Store {
         self.change(|transaction| {
             transaction
                 .execute("INSERT OR REPLACE INTO run VALUES ('status', ?)", [status.name()])?;
-            let hash = whole::run(transaction)?;
-            transaction.execute("INSERT OR REPLACE INTO run VALUES ('hash', ?)", [hash])
+            Ok(())
         })?;
         self.become_one_file(PATIENCE)
     }

@@ -227,6 +227,9 @@ impl Trainings<'_> {
         happened.disclosures = training.disclosures();
         let each = federation.evaluations().div_ceil(federation.len() as u64) + ready.spent;
         let models = self.models(ready, &*training)?;
+        if self.session == Session::Final {
+            models::sync(self.options.folder)?;
+        }
         store.end_training(*id, &happened, each, &models, saved.elapsed().as_secs_f64())
     }
 

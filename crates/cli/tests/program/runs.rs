@@ -13,7 +13,7 @@ use std::{
 use assert_cmd::cargo::cargo_bin;
 use fedcompetitors_testing::repeat;
 
-use super::*;
+use super::{report::cheat, *};
 
 /// A small federation with all kinds of trainers, done in a moment.
 pub const SMALL: &str = r#"
@@ -359,19 +359,14 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
     let sandbox = Sandbox::new();
     sandbox.write("small.toml", SMALL);
     assert_eq!(run_small(&sandbox, &[]).status.code(), Some(0));
-    let tamper = |statements: &str| {
-        let database =
-            rusqlite::Connection::open(sandbox.path("run/run.sqlite")).expect("a database");
-        database.execute_batch(statements).expect("a change");
-    };
     // As if the first training had just begun, by a plan that brings A's data to B by way of C,
     // after a search that was cut off.
-    tamper(
-        "PRAGMA foreign_keys = OFF;
-         CREATE TABLE plan AS SELECT * FROM usage WHERE training = 1;
+    cheat(
+        &sandbox,
+        "CREATE TABLE plan AS SELECT * FROM usage WHERE training = 1;
          DELETE FROM usage WHERE training = 1;
          INSERT INTO usage VALUES (1, 0, 2), (1, 2, 1);
-         UPDATE trainings SET gradients = NULL, hash = NULL, entries = 0,
+         UPDATE trainings SET gradients = NULL, entries = 0,
              upper_bound = 1.25 * welfare WHERE id = 1;
          DELETE FROM ledger WHERE training = 1;
          DELETE FROM metrics WHERE training = 1;
@@ -392,7 +387,8 @@ fn stops_and_plans_that_may_not_be_the_best_are_told() {
     assert_eq!(audit.status.code(), Some(1));
     let shown = text(&audit.stdout);
     assert!(shown.contains("\nSTOPPED, optimal+mixing, final: round 3: the guard"), "{shown}");
-    tamper(
+    cheat(
+        &sandbox,
         "DELETE FROM usage WHERE training = 1;
          INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",
     );

@@ -3,7 +3,7 @@
 use fedcompetitors_graphs::{BenefitGraph, Participants};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{LAST_HEARD, Store, trainings::enter};
+use super::{LAST_HEARD, Store, trainings::enter, whole};
 use fedcompetitors_record::{Session, Transfer};
 
 use crate::RunError;
@@ -101,7 +101,7 @@ impl Store {
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
         self.change(|transaction| {
-            begin(transaction, session, estimator, Some(*gradients), transfers)?;
+            let id = begin(transaction, session, estimator, Some(*gradients), transfers)?;
             transaction.execute(
                 "UPDATE estimates SET before = ? WHERE session = ? AND estimator = ?",
                 params![before, session.to_string(), estimator],
@@ -126,13 +126,20 @@ impl Store {
                     ])?;
                 }
             }
-            Ok(())
+            whole::seal_estimate(transaction, id).map(drop)
         })
     }
 
     /// What an earlier estimate of this name has shown stays on record, under another one.
     pub fn set_aside(&mut self, session: Session, estimator: &str) -> Result<(), RunError> {
         self.change(|transaction| {
+            let id: Option<i64> = transaction
+                .query_row(
+                    "SELECT id FROM estimates WHERE session = ? AND estimator = ?",
+                    params![session.to_string(), estimator],
+                    |row| row.get(0),
+                )
+                .optional()?;
             for table in ["benefits", "estimates"] {
                 transaction.execute(
                     &format!(
@@ -143,7 +150,7 @@ impl Store {
                     params![session.to_string(), estimator],
                 )?;
             }
-            Ok(())
+            id.map_or(Ok(0), |id| whole::seal_estimate(transaction, id)).map(drop)
         })
     }
 
@@ -154,7 +161,7 @@ impl Store {
         estimator: &str,
         transfers: &[Transfer],
     ) -> Result<(), RunError> {
-        self.change(|transaction| begin(transaction, session, estimator, None, transfers))
+        self.change(|transaction| begin(transaction, session, estimator, None, transfers).map(drop))
     }
 
     /// Says that the guard has stopped an estimate, and keeps what had moved until then.
@@ -176,14 +183,14 @@ impl Store {
     }
 }
 
-/// Begins an estimate anew: what is kept of one that was stopped, or is not finished, makes room.
+/// Begins an estimate anew: what is kept of one that was stopped, or is not finished, makes room. Returns its number.
 fn begin(
     transaction: &Transaction<'_>,
     session: Session,
     estimator: &str,
     gradients: Option<u64>,
     transfers: &[Transfer],
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<i64> {
     // What was known when it began.
     let known: u64 = transaction.query_row(
         &format!(
@@ -210,5 +217,7 @@ fn begin(
         params![session.to_string(), estimator, gradients, transfers.len(), known],
     )?;
     let id = transaction.last_insert_rowid();
-    enter(transaction, "estimate_ledger", id, transfers)
+    enter(transaction, "estimate_ledger", id, transfers)?;
+    whole::seal_estimate(transaction, id)?;
+    Ok(id)
 }

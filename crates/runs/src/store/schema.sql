@@ -46,6 +46,7 @@ CREATE TABLE estimates (
     entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger
     before INTEGER NOT NULL DEFAULT 1, -- the first round of a training that knew of it
     known INTEGER NOT NULL DEFAULT 0, -- the last declaration that had been heard when it began
+    hash TEXT,                      -- SHA-256 of all that is stored of it
     UNIQUE (session, estimator)
 ) STRICT;
 
@@ -77,7 +78,7 @@ CREATE TABLE trainings (
     note TEXT,                      -- what else there is to say of how the plan was made
     forecast TEXT,                  -- JSON: what the estimate predicts under both rules
     entries INTEGER NOT NULL DEFAULT 0, -- the last entry of its ledger when that was last written
-    hash TEXT,                      -- SHA-256 of all that is kept of it; NULL until it is done
+    hash TEXT,                      -- SHA-256 of all that is stored of it
     UNIQUE (session, method)
 ) STRICT;
 

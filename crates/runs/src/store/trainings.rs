@@ -262,9 +262,7 @@ impl Store {
             )?;
             transaction.execute("DELETE FROM checkpoints WHERE training = ?", [training])?;
             transaction.execute("DELETE FROM kept WHERE training = ?", [training])?;
-            let hash = whole::training(transaction, training)?;
-            transaction
-                .execute("UPDATE trainings SET hash = ? WHERE id = ?", params![hash, training])?;
+            whole::seal_training(transaction, training)?;
             add_seconds(transaction, training, seconds)
         })
     }

@@ -1,6 +1,7 @@
 //! Runs: what their directories remember, and what the audit makes of it.
 
 mod audit;
+mod damaged;
 mod records;
 
 use std::{
@@ -10,7 +11,7 @@ use std::{
 };
 
 use fedcompetitors_files::parse_federation;
-use fedcompetitors_runs::{Options, Prepared, RunError, run};
+use fedcompetitors_runs::{Options, Prepared, RunError, reseal, run};
 use rusqlite::Connection;
 
 const FEDERATION: &str = r#"
@@ -58,7 +59,8 @@ impl Case {
         let copy = Self(tempfile::tempdir().expect("a folder"));
         fs::create_dir_all(copy.path().join("models")).expect("folders");
         for place in ["", "models"] {
-            for entry in fs::read_dir(self.path().join(place)).expect("a folder") {
+            // A run that has not ended has no models.
+            for entry in fs::read_dir(self.path().join(place)).into_iter().flatten() {
                 let file = entry.expect("an entry").path();
                 if let Some(name) = file.file_name().filter(|_| file.is_file()) {
                     fs::copy(&file, copy.path().join(place).join(name)).expect("copied");
@@ -98,12 +100,18 @@ impl Case {
         )
     }
 
-    /// Changes the record as only a cheat would.
+    /// Changes the record.
     fn tamper(&self, statements: &str) {
         let database = Connection::open(self.path().join("run.sqlite")).expect("a database");
         database
             .execute_batch(&format!("PRAGMA foreign_keys = OFF; {statements}"))
             .expect("a change");
+    }
+
+    /// Changes the record and computes its hashes again, as a cheat would who knows the program.
+    fn cheat(&self, statements: &str) {
+        self.tamper(statements);
+        reseal(&self.path()).expect("sealed");
     }
 
     /// Two numbers that the record holds.

@@ -6,7 +6,7 @@ use fedcompetitors_files::parse_federation;
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_record::{Audit, Finding};
 use fedcompetitors_report::flaw_text;
-use fedcompetitors_runs::audit;
+use fedcompetitors_runs::{audit, reseal};
 use fedcompetitors_testing::repeat;
 use rusqlite::{Connection, params};
 
@@ -113,11 +113,14 @@ fn whoever_tampers_is_found() {
     has(found("UPDATE trainings SET gradients = NULL WHERE id = 2"), "it is not complete");
     has(
         found("UPDATE metrics SET value = value + 0.001 WHERE training = 2"),
-        "changed after it ended",
+        "changed after it was written",
     );
-    has(found("DELETE FROM benefits WHERE helper = 0"), "changed after it ended");
+    has(found("DELETE FROM benefits WHERE helper = 0"), "changed after it was written");
     has(found("DELETE FROM estimate_ledger WHERE entry = 7"), "from entry 6 to entry 8");
-    has(found("UPDATE estimate_ledger SET bytes = 0 WHERE entry = 7"), "changed after it ended");
+    has(
+        found("UPDATE estimate_ledger SET bytes = 0 WHERE entry = 7"),
+        "changed after it was written",
+    );
     // A's probe would have been in what was shown to C.
     has(
         found("UPDATE estimate_ledger SET made_of = '[1]', provenance = '[0]' WHERE receiver = 2"),
@@ -255,6 +258,7 @@ fn random_histories() {
         }
         database.execute("UPDATE trainings SET entries = ?", [entry]).expect("counted");
         drop(database);
+        reseal(&case.path()).expect("sealed");
         let mut found = BTreeSet::new();
         for finding in case.audit().findings {
             match finding {

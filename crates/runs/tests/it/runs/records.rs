@@ -12,8 +12,8 @@ use super::{Case, FEDERATION};
 #[test]
 fn another_version_does_not_go_on() {
     let case = Case::new(FEDERATION);
-    case.tamper("UPDATE run SET value = 'version 0.0.9 with checkpoints 0' WHERE key = 'program'");
-    case.tamper("UPDATE run SET value = 'running' WHERE key = 'status'");
+    case.cheat("UPDATE run SET value = 'version 0.0.9 with checkpoints 0' WHERE key = 'program'");
+    case.cheat("UPDATE run SET value = 'running' WHERE key = 'status'");
     let error = case.resume(FEDERATION).expect_err("it is another version");
     let told = error.to_string();
     assert!(
@@ -36,7 +36,7 @@ fn a_stop_of_the_guard_is_kept() {
     let expected = exported("before");
     // Begun and not a round done, by a plan that brings A's data to C by way of B and D.
     // Mixing gives models with the next round's request, one step of that way in a round.
-    case.tamper(
+    case.cheat(
         "CREATE TABLE plan AS SELECT * FROM usage WHERE training = 1;
          DELETE FROM usage WHERE training = 1;
          INSERT INTO usage VALUES (1, 0, 1), (1, 1, 3), (1, 3, 2);
@@ -75,7 +75,7 @@ fn a_stop_of_the_guard_is_kept() {
         };
         assert!(found.findings.iter().all(|one| stopped(one) || of_plan(one)), "{found:?}");
     }
-    case.tamper(
+    case.cheat(
         "DELETE FROM usage WHERE training = 1; DELETE FROM checkpoints;
          INSERT INTO usage SELECT * FROM plan; DROP TABLE plan;",
     );
@@ -92,7 +92,7 @@ fn a_stop_of_the_guard_is_kept() {
 #[test]
 fn saved_rounds_are_read_without_the_checkpoint() {
     let case = Case::new(FEDERATION);
-    case.tamper(
+    case.cheat(
         "UPDATE run SET value = 'running' WHERE key = 'status';
          UPDATE trainings SET gradients = NULL, hash = NULL WHERE id = 1;
          DELETE FROM models WHERE training = 1;
@@ -177,7 +177,7 @@ fn a_damaged_record_is_refused() {
         let into = case.path().join("export");
         for result in [metrics.map(|_| ()), export(&case.path(), &into), case.resume(FEDERATION)] {
             let error = result.expect_err(statements);
-            assert!(error.to_string().contains("it was changed after the"), "{error}");
+            assert!(error.to_string().contains("it was changed after it was written"), "{error}");
         }
         assert!(!into.exists(), "nothing is written");
     }
