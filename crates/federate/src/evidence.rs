@@ -145,7 +145,14 @@ impl<'a> Relations<'a> {
             let relation = self.of(from, to).filter(|relation| relation.is_related())?;
             let probability = relation.probability();
             let worth = probability * self.worth(from, to, relation);
-            Some(Source { from, probability, saturation: relation.saturation, worth })
+            // A summary may be sound by itself and larger than anything that can be computed with it.
+            let is_usable = worth.is_finite() && relation.saturation.is_finite();
+            is_usable.then_some(Source {
+                from,
+                probability,
+                saturation: relation.saturation,
+                worth,
+            })
         });
         related.collect()
     }

@@ -238,8 +238,8 @@ impl Search {
     }
 }
 
-/// The graph of these benefits, given for each participant as (helper, value); values of 0 or below the
-/// threshold are dropped.
+/// The graph of these benefits, given for each participant as (helper, value); values of 0, below the threshold or
+/// not finite are dropped: what participants send may lead to any.
 fn graph(
     competing: &CompetingGraph,
     columns: &[Vec<(usize, f64)>],
@@ -247,9 +247,9 @@ fn graph(
 ) -> BenefitGraph {
     let mut builder = BenefitGraph::builder(competing.participants());
     for (to, column) in columns.iter().enumerate() {
-        for &(from, value) in
-            column.iter().filter(|&&(from, value)| from != to && value > 0.0 && value >= threshold)
-        {
+        for &(from, value) in column.iter().filter(|&&(from, value)| {
+            from != to && value > 0.0 && value >= threshold && value.is_finite()
+        }) {
             builder.add(from, to, value).expect("a finite benefit of another participant");
         }
     }

@@ -130,7 +130,8 @@ impl Combiner for Comparison {
             else {
                 return Vec::new();
             };
-            let reduced = both.iter().map(|both| 1.0 - both / alone);
+            // Whatever is reported: nothing is reduced by more than all of it.
+            let reduced = both.iter().map(|both| (1.0 - both / alone).min(1.0));
             let value = |reduced: f64| {
                 if reduced >= self.settings.threshold { reduced } else { 0.0 }
             };

@@ -104,7 +104,7 @@ pub trait Coordinate: Send + Sync {
     fn begin(&mut self, exchange: &mut Exchange<'_>) -> Result<Phase, FederateError>;
 
     /// Ends a phase with the answers that came until the deadline; the order in which they came does not
-    /// matter. What cannot be used, or answers another request, counts as missing.
+    /// matter. Who has not answered, or has answered something else, is noted and counts as missing.
     fn end(&mut self, exchange: &mut Exchange<'_>, phase: &Phase, answers: Vec<Option<Answer>>);
 
     /// The state between two phases.
@@ -228,9 +228,16 @@ impl<C: Combiner> Coordinate for Coordinator<C> {
         let requests = phase.requests.iter().map(Option::as_ref);
         let mut all: Vec<Option<Sent>> = Vec::with_capacity(answers.len());
         for (from, (request, answer)) in requests.zip(answers).enumerate() {
-            let sent = request.zip(answer).and_then(|(request, answer)| Sent::of(request, answer));
-            if let Some(sent) = &sent {
-                self.uses[from].clone_from(&sent.report.uses);
+            let answered = answer.is_some();
+            let mut sent =
+                request.zip(answer).and_then(|(request, answer)| Sent::of(request, answer));
+            if request.is_some() && sent.is_none() && exchange.is_there(from) {
+                let kind = if answered { IncidentKind::Unreadable } else { IncidentKind::Missing };
+                exchange.incident(from, kind);
+            }
+            if let Some(Sent { report, .. }) = &mut sent {
+                report.drop_nonsense(self.carried.len(), self.coefficients);
+                self.uses[from].clone_from(&report.uses);
             }
             // Who cannot be reached has sent nothing.
             all.push(sent.filter(|_| exchange.is_there(from)));
@@ -320,6 +327,23 @@ impl<C: Combiner> Coordinator<C> {
         false
     }
 }
+
+impl Report {
+    /// Drops what cannot be true in a federation of so many participants with so many coefficients.
+    fn drop_nonsense(&mut self, participants: usize, coefficients: usize) {
+        let is_weight = |weight: &f64| (0.0..=MOST_WEIGHT).contains(weight);
+        let has_own = self.uses.first().is_some_and(|own| *own > 0.0);
+        if !has_own || self.uses.len() > participants || !self.uses.iter().all(is_weight) {
+            self.uses.clear();
+        }
+        self.left_out.retain(|feature| *feature < coefficients);
+        self.left_out.sort_unstable();
+        self.left_out.dedup();
+    }
+}
+
+/// The largest weight that is believed.
+const MOST_WEIGHT: f64 = 1e6;
 
 /// The pieces of an answer, each with what it is.
 struct Sent {

@@ -3,5 +3,6 @@
 mod evidence;
 mod exchange;
 mod protocol;
+mod simulator;
 mod trainers;
 mod trunks;
