@@ -27,7 +27,7 @@ use crate::exchange::{Case, no_benefit};
 
 pub fn effort() -> Effort {
     let rule = OptimizerSettings::Adam { rate: 0.01, decay: 0.001 };
-    Effort { evaluations: 24, local_steps: 5, rule, batch: Some(8) }
+    Effort { evaluations: 13, local_steps: 5, rule, batch: Some(8) }
 }
 
 /// A trainer or an estimator, with participants.
