@@ -333,7 +333,7 @@ impl<'a> Replay<'a> {
 
     /// Checks a model against the ledger and its file.
     fn model(&mut self, model: &ModelHistory) {
-        let ModelHistory { participant, hash, provenance, file } = model;
+        let ModelHistory { participant, hash, provenance, file, file_hash } = model;
         let name = self.name(*participant);
         let Some(provenance) = provenance else {
             self.flaw(Flaw::Model(name, ModelFlaw::UnreadableProvenance));
@@ -357,6 +357,7 @@ impl<'a> Replay<'a> {
                 let stored: BTreeSet<String> =
                     provenance.iter().filter_map(|other| self.names.get(other).cloned()).collect();
                 let is_same = found.hash == *hash
+                    && Some(&found.file_hash) == file_hash.as_ref()
                     && found.stated_hash == *hash
                     && found.participant == name
                     && found.provenance == stored;

@@ -126,11 +126,15 @@ pub struct ModelHistory {
     /// The name of its file with what was found there, or why it cannot be read; none where the
     /// record names no file.
     pub file: Option<(String, Result<FoundModel, String>)>,
+    /// The hash that the record has of all bytes of its file.
+    pub file_hash: Option<String>,
 }
 
 /// A model's file as it was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundModel {
+    /// The hash of all of its bytes.
+    pub file_hash: String,
     /// The hash of the parameters that are in it.
     pub hash: String,
     /// The hash that it states.

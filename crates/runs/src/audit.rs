@@ -12,7 +12,9 @@ use fedcompetitors_record::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    RunError, Store, read_model,
+    RunError, Store,
+    models::file_hash,
+    read_model,
     store::{estimate_title, from_json, json, plan_edges},
     summary,
 };
@@ -131,7 +133,7 @@ fn plans(store: &Store, training: i64) -> Result<Vec<PlanHistory>, RunError> {
 
 fn models(store: &Store, training: i64, folder: &Path) -> Result<Vec<ModelHistory>, RunError> {
     store.rows(
-        "SELECT participant, file, hash, provenance FROM models WHERE training = ?
+        "SELECT participant, file, hash, provenance, file_hash FROM models WHERE training = ?
          ORDER BY participant",
         [training],
         |row| {
@@ -140,6 +142,7 @@ fn models(store: &Store, training: i64, folder: &Path) -> Result<Vec<ModelHistor
                 participant: row.get(0)?,
                 hash: row.get(2)?,
                 provenance: from_json(&row.get::<_, String>(3)?),
+                file_hash: row.get(4)?,
                 file: file.map(|file| {
                     let found = found(&folder.join(&file)).map_err(|error| error.to_string());
                     (file, found)
@@ -153,6 +156,7 @@ fn models(store: &Store, training: i64, folder: &Path) -> Result<Vec<ModelHistor
 fn found(path: &Path) -> Result<FoundModel, RunError> {
     let (about, parameters) = read_model(path)?;
     Ok(FoundModel {
+        file_hash: file_hash(path)?,
         hash: hex(&exchange::hash(&parameters)),
         stated_hash: about.hash,
         participant: about.participant,

@@ -10,10 +10,11 @@ use std::{
 use fedcompetitors_files::{FileError, Problem, atomically, make_folder, sync_folder};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{
     Learning, Prepared, RunError,
-    store::{Store, StoredModel},
+    store::{Store, StoredModel, WrittenModel},
 };
 use fedcompetitors_federate::exchange::{self, hex};
 
@@ -81,13 +82,13 @@ pub struct Described<'a> {
 }
 
 impl Described<'_> {
-    /// Writes a model; returns its file's name in the run directory.
+    /// Writes a model; returns its file.
     pub fn write(
         &self,
         folder: &Path,
         model: &StoredModel,
         parameters: &[f32],
-    ) -> Result<String, RunError> {
+    ) -> Result<WrittenModel, RunError> {
         let participants = self.prepared.participants();
         let name = |who: usize| participants.name(who).to_owned();
         let learner = &self.learning.learner;
@@ -118,35 +119,34 @@ impl Described<'_> {
     }
 }
 
-/// Writes a participant's model with these tensors, by name and shape; returns its file's name
-/// in the run directory.
+/// Writes a participant's model with these tensors, by name and shape; returns its file.
 pub fn write_model(
     folder: &Path,
     participant: usize,
     about: &ModelFile,
     tensors: &[(String, Vec<usize>)],
     parameters: &[f32],
-) -> Result<String, RunError> {
-    let file = format!("{FOLDER}/{:03}-{}.safetensors", participant + 1, plain(&about.participant));
-    let path = folder.join(&file);
+) -> Result<WrittenModel, RunError> {
+    let name = format!("{FOLDER}/{:03}-{}.safetensors", participant + 1, plain(&about.participant));
+    let path = folder.join(&name);
     let bytes = exchange::bytes(parameters);
     let mut rest = &bytes[..];
     let mut views = Vec::with_capacity(tensors.len());
-    for (name, shape) in tensors {
+    for (tensor, shape) in tensors {
         let size = 4 * shape.iter().product::<usize>();
         let (these, more) = rest
             .split_at_checked(size)
             .ok_or_else(|| unusable(&path, &"its tensors are larger than its parameters"))?;
         rest = more;
         let view = TensorView::new(Dtype::F32, shape.clone(), these);
-        views.push((name, view.map_err(|error| unusable(&path, &error))?));
+        views.push((tensor, view.map_err(|error| unusable(&path, &error))?));
     }
     let metadata = HashMap::from([(KEY.to_owned(), super::store::json(about))]);
     let content = safetensors::serialize(views, Some(metadata));
     let content = content.map_err(|error| unusable(&path, &error))?;
     make_folder(&folder.join(FOLDER))?;
     atomically(&path, |writer| writer.write_all(&content))?;
-    Ok(file)
+    Ok(WrittenModel { name, hash: hex(&Sha256::digest(&content)) })
 }
 
 /// Makes sure that written models outlive a power cut before the record speaks of them.
@@ -157,19 +157,31 @@ pub fn sync(folder: &Path) -> Result<(), RunError> {
 
 /// Checks that the files of all models are there, and are those that the record speaks of.
 pub fn check(store: &Store, folder: &Path) -> Result<(), RunError> {
-    let stored: Vec<(String, String)> = store.rows(
-        "SELECT file, hash FROM models WHERE file IS NOT NULL ORDER BY training, participant",
+    let stored: Vec<(String, Option<String>)> = store.rows(
+        "SELECT file, file_hash FROM models WHERE file IS NOT NULL ORDER BY training, participant",
         [],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     for (file, hash) in stored {
         let path = folder.join(file);
-        let (_, parameters) = read_model(&path)?;
-        if hex(&exchange::hash(&parameters)) != hash {
+        if Some(file_hash(&path)?) != hash {
             return Err(unusable(&path, &"it is not the model that the record speaks of"));
         }
     }
     Ok(())
+}
+
+/// The SHA-256 of a model's file.
+pub fn file_hash(path: &Path) -> Result<String, RunError> {
+    Ok(hex(&Sha256::digest(bytes_of(path)?)))
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, RunError> {
+    Ok(fs::read(path).map_err(|error| FileError {
+        path: PathBuf::from(path),
+        line: None,
+        problem: Problem::Unreadable(error),
+    })?)
 }
 
 /// A name as part of a file's name: what could be anything but a letter or a digit is not.
@@ -188,11 +200,7 @@ fn unusable(path: &Path, error: &dyn std::fmt::Display) -> RunError {
 /// # Errors
 /// If it cannot be read, or is not as it was written.
 pub fn read_model(path: &Path) -> Result<(ModelFile, Vec<f32>), RunError> {
-    let bytes = fs::read(path).map_err(|error| FileError {
-        path: PathBuf::from(path),
-        line: None,
-        problem: Problem::Unreadable(error),
-    })?;
+    let bytes = bytes_of(path)?;
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| unusable(path, &error))?;
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| unusable(path, &error))?;
     let about = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));

@@ -30,7 +30,9 @@ use crate::RunError;
 pub use estimates::{Estimate, title as estimate_title};
 pub use figures::StoredPrediction;
 pub use remote::NewPlan;
-pub use trainings::{Checkpoint, Figure, Happened, NewTraining, StoredModel, StoredTraining};
+pub use trainings::{
+    Checkpoint, Figure, Happened, NewTraining, StoredModel, StoredTraining, WrittenModel,
+};
 pub use whole::reseal;
 
 /// Says that a database is ours: `FedC`.
@@ -76,7 +78,8 @@ impl Store {
     pub fn open(folder: &Path) -> Result<Self, RunError> {
         fedcompetitors_files::make_folder(folder)?;
         // The name of the folder, too, is to outlive a power cut.
-        folder.parent().map_or(Ok(()), sync_folder)?;
+        let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+        sync_folder(parent.unwrap_or(Path::new(".")))?;
         let lock_path = folder.join(LOCK);
         let unwritable = |error| RunError::unwritable(&lock_path, error);
         let lock = File::options()

@@ -234,6 +234,7 @@ CREATE TABLE models (
     training INTEGER NOT NULL REFERENCES trainings,
     participant INTEGER NOT NULL REFERENCES participants,
     file TEXT,                      -- NULL where only its figures are kept
+    file_hash TEXT,                 -- SHA-256 of the whole file
     hash TEXT NOT NULL,             -- SHA-256 of the parameters, little-endian
     provenance TEXT NOT NULL,       -- JSON: the participants whose data it carries
     parts TEXT NOT NULL,            -- JSON: [[participant, part], …] of its mixtures

@@ -59,11 +59,20 @@ pub struct Figure {
     pub value: Option<f64>,
 }
 
+/// The file of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenModel {
+    /// Its name in the run directory.
+    pub name: String,
+    /// The SHA-256 of its bytes.
+    pub hash: String,
+}
+
 /// A participant's model in the end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredModel {
     /// Its file in the run directory, where it has one.
-    pub file: Option<String>,
+    pub file: Option<WrittenModel>,
     /// The SHA-256 of its parameters.
     pub hash: String,
     /// Whose data it carries.
@@ -241,7 +250,8 @@ impl Store {
         self.change(|transaction| {
             happened.insert(transaction, training)?;
             forget_stop(transaction, training, None)?;
-            let mut insert = transaction.prepare("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)")?;
+            let mut insert =
+                transaction.prepare("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?)")?;
             let mut disclose = transaction
                 .prepare("INSERT INTO disclosures (training, disclosure) VALUES (?, ?)")?;
             for disclosure in &happened.disclosures {
@@ -251,7 +261,16 @@ impl Store {
             for (participant, model) in models.iter().enumerate() {
                 let StoredModel { file, hash, provenance, parts, predictions } = model;
                 let (provenance, parts) = (json(provenance), json(parts));
-                insert.execute(params![training, participant, file, hash, provenance, parts])?;
+                let (file, of_file) = file.as_ref().map(|file| (&file.name, &file.hash)).unzip();
+                insert.execute(params![
+                    training,
+                    participant,
+                    file,
+                    of_file,
+                    hash,
+                    provenance,
+                    parts
+                ])?;
                 if let Some(outputs) = predictions {
                     predict.execute(params![training, participant, bytes(outputs)])?;
                 }

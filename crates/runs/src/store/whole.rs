@@ -27,7 +27,7 @@ const TRAINING: [&str; 15] = [
     "SELECT entry, round, sender, receiver, content, made_of, provenance, bytes, hash
      FROM ledger WHERE training = ?1 ORDER BY entry",
     "SELECT round, participant, kind FROM incidents WHERE training = ?1 ORDER BY id",
-    "SELECT participant, file, hash, provenance, parts FROM models WHERE training = ?1
+    "SELECT participant, file, file_hash, hash, provenance, parts FROM models WHERE training = ?1
      ORDER BY participant",
     "SELECT round, gradients, hash FROM checkpoints WHERE training = ?1",
     "SELECT participant, entry, receipt FROM kept WHERE training = ?1 ORDER BY participant, entry",

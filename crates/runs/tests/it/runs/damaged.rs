@@ -157,7 +157,7 @@ fn a_damaged_model_is_found_by_resume() {
     let whole = Case::new(FEDERATION);
     let killed = whole.copy();
     killed.cheat("UPDATE run SET value = 'running' WHERE key = 'status'");
-    let harms: [(&str, Harm); 4] = [
+    let harms: [(&str, Harm); 5] = [
         ("gone", |model, _| fs::remove_file(model).expect("removed")),
         ("cut off", |model, _| {
             let bytes = fs::read(model).expect("read");
@@ -167,6 +167,13 @@ fn a_damaged_model_is_found_by_resume() {
             let mut bytes = fs::read(model).expect("read");
             let last = bytes.len() - 1;
             bytes[last] ^= 1;
+            fs::write(model, bytes).expect("written");
+        }),
+        ("described otherwise", |model, _| {
+            let text = fs::read(model).expect("read");
+            let at = text.windows(7).position(|window| window == b"\"fills\\").expect("a header");
+            let mut bytes = text;
+            bytes[at + 1] = b'F';
             fs::write(model, bytes).expect("written");
         }),
         ("another's", |model, other| fs::copy(other, model).map(drop).expect("copied")),
