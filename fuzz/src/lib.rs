@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(parse_participants(path, VALID[7]).expect("names").len(), 2);
         parse_plan(path, read(8)).expect("a plan");
         let request = Request::from_bytes(VALID[9]).expect("a request");
-        assert_eq!(request.given[0].values, [0.5]);
+        assert_eq!(*request.given[0].values, [0.5]);
     }
 
     proptest! {

@@ -79,7 +79,7 @@ impl<'a> Relations<'a> {
     ) -> Self {
         let committed = messages.iter().map(|sent| {
             let (message, rows) = (*sent)?;
-            let summary = Summary::from_message(coefficients, &message.values).ok()?;
+            let summary = Summary::from_message(coefficients, message.values()).ok()?;
             Some(Committed { message, summary, rows })
         });
         Self::of_committed(competing, committed.collect())

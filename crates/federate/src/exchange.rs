@@ -9,7 +9,7 @@
 //! What comes in is looked at too: what is no number, of the wrong length or far too large
 //! is refused by name, and the round goes on without it.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use fedcompetitors_graphs::{
     CompetingGraph,
@@ -54,15 +54,34 @@ impl Submission {
 /// A submission that the coordinator has accepted, with its number in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who sent it.
-    pub from: usize,
-    /// The numbers.
-    pub values: Vec<f32>,
+    from: usize,
+    values: Arc<Vec<f32>>,
     carried: Vec<u64>,
     entry: u64,
 }
 
 impl Message {
+    /// Who sent it.
+    pub fn from(&self) -> usize {
+        self.from
+    }
+
+    /// The numbers.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The numbers, without a copy.
+    pub(crate) fn shared_values(&self) -> Arc<Vec<f32>> {
+        Arc::clone(&self.values)
+    }
+
+    /// The same with its numbers, which were kept apart. The hash in the ledger shows whether they are the same.
+    #[must_use]
+    pub fn restored(self, values: Vec<f32>) -> Self {
+        Self { values: Arc::new(values), ..self }
+    }
+
     /// Its number in the ledger.
     pub fn entry(&self) -> u64 {
         self.entry
@@ -76,7 +95,8 @@ impl Message {
     /// What it was, without its numbers.
     #[must_use]
     pub fn receipt(&self) -> Self {
-        Self { values: Vec::new(), carried: self.carried.clone(), ..*self }
+        let (values, carried) = (Arc::default(), self.carried.clone());
+        Self { values, carried, ..*self }
     }
 }
 
@@ -92,8 +112,6 @@ pub struct Exchange<'a> {
     competing: &'a CompetingGraph,
     /// Keep a ledger?
     recording: bool,
-    /// Whether messages are compared in size.
-    compares: bool,
     round: usize,
     /// Those who are missing in this round.
     absent: Vec<usize>,
@@ -119,7 +137,6 @@ impl<'a> Exchange<'a> {
         Self {
             competing,
             recording: false,
-            compares: true,
             round: 0,
             absent: Vec::new(),
             transfers: Vec::new(),
@@ -136,12 +153,6 @@ impl<'a> Exchange<'a> {
     /// Who competes with whom.
     pub fn competing(&self) -> &'a CompetingGraph {
         self.competing
-    }
-
-    /// Refuses no message for its size from now on, as in an estimate: there participants differ by more than in
-    /// a training, and each message is used on its own.
-    pub fn take_any_size(&mut self) {
-        self.compares = false;
     }
 
     /// Begins a round, counted from 1, in which these participants are missing.
@@ -175,18 +186,20 @@ impl<'a> Exchange<'a> {
             .iter()
             .map(|submission| submission.as_ref().map(Submission::view))
             .collect();
-        let receipts = self.take(content, length, &lent);
+        let receipts = self.take(content, length, is_compared(content), &lent);
         let with_values = |(receipt, submission): (Option<Message>, Option<Submission>)| {
-            Some(Message { values: submission?.values, ..receipt? })
+            Some(receipt?.restored(submission?.values))
         };
         receipts.into_iter().zip(submissions).map(with_values).collect()
     }
 
     /// As [`Exchange::collect`], without the numbers, which stay where they are: gives the receipts of what was accepted.
+    /// If they are compared, what is far larger than what others or its sender have sent is refused.
     pub fn take(
         &mut self,
         content: Content,
         length: usize,
+        compares: bool,
         submissions: &[Option<SubmissionView<'_>>],
     ) -> Vec<Option<Message>> {
         let look = |submission: &SubmissionView<'_>| {
@@ -202,9 +215,10 @@ impl<'a> Exchange<'a> {
                 continue;
             };
             accepted.push(
-                match change.and_then(|change| self.sized(from, content, change, usual)) {
+                match change.and_then(|change| self.sized((from, content), change, usual, compares))
+                {
                     Ok(()) => {
-                        let (values, carried) = (Vec::new(), submission.carried.to_vec());
+                        let (values, carried) = (Arc::default(), submission.carried.to_vec());
                         let way = (Some(from), None);
                         let entry = self.enter(way, content, Vec::new(), &carried, weighed);
                         Some(Message { from, values, carried, entry })
@@ -222,17 +236,13 @@ impl<'a> Exchange<'a> {
     /// Is a change of a size that can be believed?
     fn sized(
         &mut self,
-        from: usize,
-        content: Content,
+        of: (usize, Content),
         change: f64,
         usual: Option<f64>,
+        compares: bool,
     ) -> Result<(), IncidentKind> {
-        let largest = self.memory.largest.entry((from, content)).or_insert(0.0);
-        let most = usual.unwrap_or(0.0).max(*largest);
-        // A summary is as large as its sender's data; what a receiver makes of it is bounded. A trunk goes to
-        // participants that may get nothing that follows from those that it would be compared with.
-        let is_compared = self.compares && !matches!(content, Content::Summary | Content::Trunk);
-        let most = if is_compared { most } else { 0.0 };
+        let largest = self.memory.largest.entry(of).or_insert(0.0);
+        let most = if compares { usual.unwrap_or(0.0).max(*largest) } else { 0.0 };
         // With nothing to compare with, everything is believed.
         if most > 0.0 && change > TOO_MANY_TIMES * most {
             return Err(IncidentKind::TooLarge);
@@ -247,7 +257,7 @@ impl<'a> Exchange<'a> {
         bits::insert(&mut carried, from);
         let (way, weighed) = ((Some(from), None), self.weigh(&[]));
         let entry = self.enter(way, Content::Data, Vec::new(), &carried, weighed);
-        Message { from, values: Vec::new(), carried, entry }
+        Message { from, values: Arc::default(), carried, entry }
     }
 
     /// Hands something to a participant; returns whose data it carries.
@@ -386,6 +396,13 @@ pub fn bytes(values: &[f32]) -> Cow<'_, [u8]> {
 pub fn numbers(bytes: &[u8]) -> (impl Iterator<Item = f32> + '_, &[u8]) {
     let (fours, rest) = bytes.as_chunks();
     (fours.iter().copied().map(f32::from_le_bytes), rest)
+}
+
+/// Whether messages of this content are compared in size. A summary is as large as its sender's data; what a
+/// receiver makes of it is bounded. A trunk goes to participants that may get nothing that follows from those that it
+/// would be compared with.
+pub fn is_compared(content: Content) -> bool {
+    !matches!(content, Content::Summary | Content::Trunk)
 }
 
 /// How much a submission changes, if it can be used at all.

@@ -71,6 +71,12 @@ pub enum FederateError {
         /// What it was given.
         content: Content,
     },
+    /// A participant is asked something that no trainer or estimator asks.
+    #[error("participant \"{}\" was asked something that cannot be done", fedcompetitors_graphs::shown(.participant))]
+    Ask {
+        /// The participant.
+        participant: String,
+    },
     /// Participants whose models cannot be shared.
     #[error("participants \"{}\" and \"{}\" share different numbers of parameters", fedcompetitors_graphs::shown(.a), fedcompetitors_graphs::shown(.b))]
     DifferentModels {
@@ -101,6 +107,7 @@ impl FederateError {
             Self::Given { .. } => {
                 "check that coordinator and participant have the same model and the same participants"
             }
+            Self::Ask { .. } => "check that both ends run the same version of FedCompetitors",
             Self::DifferentModels { .. } => "only models of one shape can be averaged or mixed",
         }
     }

@@ -17,15 +17,14 @@ pub fn network<'a>(site: &Site<'a>) -> Result<&'a NativeLearner, FederateError> 
     found.ok_or_else(|| FederateError::NoHiddenLayers { participant: participant() })
 }
 
-/// What another's trunk says of a participant's rows, with the validation loss of a head on that alone;
-/// `None` if it says nothing finite.
-pub fn tried(learner: &NativeLearner, trunk: &[f32]) -> Option<(Activations, f64)> {
+/// The validation loss of a head on another's trunk alone; `None` if that is not finite.
+pub fn tried(learner: &NativeLearner, trunk: &[f32]) -> Option<f64> {
     let activations = learner.activations(trunk);
     if !activations.are_finite() {
         return None;
     }
     let loss = learner.head(&[&activations]).loss;
-    loss.is_finite().then_some((activations, loss))
+    loss.is_finite().then_some(loss)
 }
 
 /// The parameters of the ensemble of networks with these trunks, and its validation loss; `None` if that is

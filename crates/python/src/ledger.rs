@@ -157,7 +157,7 @@ impl Ledger {
         let kept = self.with(py, |opened| Ok(std::mem::take(&mut opened.stand.kept)))?;
         let kept = kept.into_iter().map(|message| {
             let entry = message.entry();
-            (message.from, entry, PyArray1::from_vec(py, message.values))
+            (message.from(), entry, PyArray1::from_slice(py, message.values()))
         });
         Ok(kept.collect())
     }

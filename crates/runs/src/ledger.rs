@@ -29,7 +29,7 @@ use aside::Aside;
 use fedcompetitors_federate::{
     FederateError,
     estimate::MIXTURE,
-    exchange::{self, Content, Exchange, IncidentKind, Message, SubmissionView, hex},
+    exchange::{self, Content, Exchange, IncidentKind, Message, SubmissionView, hex, is_compared},
     saved,
     train::MIXING,
 };
@@ -333,7 +333,7 @@ impl Ledger {
                     submission.map(|(values, before)| SubmissionView { values, before, carried })
                 })
                 .collect();
-            Ok(exchange.take(content, length, &submissions))
+            Ok(exchange.take(content, length, is_compared(content), &submissions))
         })?;
         let entries = receipts.iter().map(|receipt| receipt.as_ref().map(Message::entry)).collect();
         self.passed.messages.extend(receipts.into_iter().flatten());

@@ -122,6 +122,12 @@ impl Combiner for Mixer {
         Question { ask, given: self.mixtures[participant].iter().collect() }
     }
 
+    /// A probe that is far larger than others would make the mixtures of all that it is in useless. Gradients differ by
+    /// more, and each is used on its own.
+    fn compares(&self, content: Content) -> bool {
+        content == Content::Model
+    }
+
     fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {
         self.done += 1;
         if self.done == 1 {
@@ -138,7 +144,7 @@ impl Combiner for Mixer {
                 let slope = |&who: &usize| {
                     probes[who]
                         .as_ref()
-                        .map_or(0.0, |probe| kernels::dot(&gradient.values, &probe.values))
+                        .map_or(0.0, |probe| kernels::dot(gradient.values(), probe.values()))
                 };
                 let slopes: Vec<f32> = search.members.iter().map(slope).collect();
                 if loss.is_finite() && slopes.iter().all(|slope| slope.is_finite()) {

@@ -108,9 +108,10 @@ impl Combiner for Comparison {
 
     fn ask(&self, participant: usize) -> Question<'_> {
         if self.done == 0 {
-            let train =
-                Train::new(First::Try(vec![0.0]), self.settings.steps, vec![Content::Trunk]);
-            return Question { ask: Ask::Train(train), given: Vec::new() };
+            let (first, steps) = (First::Try(vec![0.0]), self.settings.steps);
+            let train = Train::new(first, steps, vec![Content::Trunk]);
+            let ask = Ask::Train(Train { validates_often: true, ..train });
+            return Question { ask, given: Vec::new() };
         }
         let given = self.givers(participant).filter_map(|from| self.committed[from].as_ref());
         Question { ask: Ask::Compare, given: given.collect() }
@@ -130,10 +131,10 @@ impl Combiner for Comparison {
             else {
                 return Vec::new();
             };
-            // Whatever is reported: nothing is reduced by more than all of it.
-            let reduced = both.iter().map(|both| (1.0 - both / alone).min(1.0));
+            let reduced = both.iter().map(|both| 1.0 - both / alone);
+            // Whatever is reported: NaN is no benefit, and nothing is reduced by more than all of it.
             let value = |reduced: f64| {
-                if reduced >= self.settings.threshold { reduced } else { 0.0 }
+                if reduced >= self.settings.threshold { reduced.min(1.0) } else { 0.0 }
             };
             self.givers(to).zip(reduced.map(value)).collect()
         };

@@ -37,8 +37,11 @@ impl Conversation {
         saved: &[u8],
         coordinator: impl FnOnce(&[u8]) -> Result<Box<dyn Coordinate>, FederateError>,
     ) -> Result<Self, FederateError> {
-        let (state, participants): (Vec<u8>, _) = saved::read(saved)?;
-        Ok(Self { coordinator: coordinator(&state)?, participants })
+        let (length, rest) = saved.split_first_chunk().ok_or(FederateError::Checkpoint)?;
+        let length = usize::try_from(u64::from_le_bytes(*length));
+        let length = length.map_err(|_| FederateError::Checkpoint)?;
+        let (state, rest) = rest.split_at_checked(length).ok_or(FederateError::Checkpoint)?;
+        Ok(Self { coordinator: coordinator(state)?, participants: saved::read(rest)? })
     }
 }
 
@@ -53,7 +56,6 @@ pub fn estimate(
     mut coordinator: Box<dyn Estimation>,
 ) -> Result<Found, FederateError> {
     let mut participants = participants(federation, effort);
-    exchange.take_any_size();
     while !coordinator.is_finished() {
         exchange.begin(coordinator.done() + 1, &[]);
         phase(&mut *coordinator, &mut participants, federation, exchange, &Played::default())?;
@@ -152,6 +154,8 @@ impl Training for Conversation {
     }
 
     fn save(&self) -> Vec<u8> {
-        saved::write(&(self.coordinator.save(), &self.participants))
+        let state = self.coordinator.save();
+        let length = (state.len() as u64).to_le_bytes();
+        [&length[..], &state, &saved::write(&self.participants)].concat()
     }
 }

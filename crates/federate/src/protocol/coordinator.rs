@@ -9,7 +9,7 @@ use super::{Answer, Ask, Labelled, Report, Request};
 use crate::{
     FederateError, Known,
     estimate::Found,
-    exchange::{Exchange, Message, Submission},
+    exchange::{Exchange, Message, SubmissionView, is_compared},
     saved,
 };
 
@@ -31,6 +31,14 @@ pub trait Combiner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Combines what was heard of each participant in a phase of a round; nothing of those that are missing or
     /// whose messages were refused.
     fn take(&mut self, competing: &CompetingGraph, heard: Vec<Option<Heard>>);
+
+    /// Whether messages of this content are compared in size.
+    fn compares(&self, content: Content) -> bool {
+        is_compared(content)
+    }
+
+    /// A participant was given what its question said.
+    fn given(&mut self, _participant: usize) {}
 
     /// Those from whom a participant learns, itself included, with their weights, given how much it uses of its own
     /// and of each piece that it was last given.
@@ -132,7 +140,7 @@ pub struct Coordinator<C> {
     start: Vec<f32>,
     /// The last model that was accepted of each participant, none before the first. What it sends next is judged by
     /// its distance from that, or from the start.
-    last: Vec<Option<Vec<f32>>>,
+    last: Vec<Option<Message>>,
     /// What each participant has last reported to use.
     uses: Vec<Vec<f64>>,
     /// The numbers of coefficients and of parameters of hidden layers of a model.
@@ -219,6 +227,9 @@ impl<C: Combiner> Coordinate for Coordinator<C> {
                 bits::union(all, &carried);
                 request.given.push(piece.given(carried));
             }
+            if !request.given.is_empty() {
+                self.combiner.given(to);
+            }
             requests.push(Some(request));
         }
         Ok(Phase { requests })
@@ -236,7 +247,7 @@ impl<C: Combiner> Coordinate for Coordinator<C> {
                 exchange.incident(from, kind);
             }
             if let Some(Sent { report, .. }) = &mut sent {
-                report.drop_nonsense(self.carried.len(), self.coefficients);
+                report.drop_impossible(self.carried.len(), self.coefficients);
                 self.uses[from].clone_from(&report.uses);
             }
             // Who cannot be reached has sent nothing.
@@ -276,20 +287,29 @@ impl<C: Combiner> Coordinator<C> {
         let contents =
             [Content::Model, Content::Update, Content::Gradient, Content::Trunk, Content::Summary];
         for content in contents {
-            let submissions = all.iter_mut().enumerate().map(|(from, sent)| {
-                let values = sent.as_mut()?.take(content)?;
-                let before = match content {
-                    Content::Model => self.last[from].as_ref().unwrap_or(&self.start).clone(),
-                    _ => Vec::new(),
-                };
-                Some(Submission { values, before, carried: self.carried[from].clone() })
-            });
-            let submissions: Vec<Option<Submission>> = submissions.collect();
-            let sends: Vec<bool> = submissions.iter().map(Option::is_some).collect();
-            if !sends.contains(&true) {
+            let pieces: Vec<Option<Vec<f32>>> =
+                all.iter_mut().map(|sent| sent.as_mut()?.take(content)).collect();
+            if pieces.iter().all(Option::is_none) {
                 continue;
             }
-            let accepted = exchange.collect(content, self.length(content), submissions);
+            let views = pieces.iter().enumerate().map(|(from, values)| {
+                let last = self.last[from].as_ref().map_or(&self.start[..], Message::values);
+                let before = if content == Content::Model { last } else { &[] };
+                Some(SubmissionView {
+                    values: values.as_ref()?,
+                    before,
+                    carried: &self.carried[from],
+                })
+            });
+            let views: Vec<_> = views.collect();
+            let (length, compares) = (self.length(content), self.combiner.compares(content));
+            let receipts = exchange.take(content, length, compares, &views);
+            let sends: Vec<bool> = pieces.iter().map(Option::is_some).collect();
+            let with_values = |(receipt, values): (Option<Message>, Option<Vec<f32>>)| {
+                Some(receipt?.restored(values?))
+            };
+            let accepted: Vec<Option<Message>> =
+                receipts.into_iter().zip(pieces).map(with_values).collect();
             for (from, message) in accepted.into_iter().enumerate() {
                 let message = message.filter(|one| self.is_sound(exchange, content, one));
                 let Some(message) = message else {
@@ -299,7 +319,7 @@ impl<C: Combiner> Coordinator<C> {
                     continue;
                 };
                 if content == Content::Model {
-                    self.last[from] = Some(message.values.clone());
+                    self.last[from] = Some(message.clone());
                 }
                 if let Some(heard) = &mut heard[from] {
                     heard.messages.push(message);
@@ -315,7 +335,7 @@ impl<C: Combiner> Coordinator<C> {
         if content != Content::Summary {
             return true;
         }
-        let Err(bad) = Summary::from_message(self.coefficients, &message.values) else {
+        let Err(bad) = Summary::from_message(self.coefficients, message.values()) else {
             return true;
         };
         let kind = match bad {
@@ -323,14 +343,14 @@ impl<C: Combiner> Coordinator<C> {
             BadSummary::NotFinite => IncidentKind::NotFinite,
             BadSummary::NotPositive => IncidentKind::NotPositive,
         };
-        exchange.incident(message.from, kind);
+        exchange.incident(message.from(), kind);
         false
     }
 }
 
 impl Report {
-    /// Drops what cannot be true in a federation of so many participants with so many coefficients.
-    fn drop_nonsense(&mut self, participants: usize, coefficients: usize) {
+    /// Drops what cannot be true, given the numbers of participants and coefficients.
+    fn drop_impossible(&mut self, participants: usize, coefficients: usize) {
         let is_weight = |weight: &f64| (0.0..=MOST_WEIGHT).contains(weight);
         let has_own = self.uses.first().is_some_and(|own| *own > 0.0);
         if !has_own || self.uses.len() > participants || !self.uses.iter().all(is_weight) {

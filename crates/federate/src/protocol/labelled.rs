@@ -1,5 +1,7 @@
 //! What may be handed to a participant.
 
+use std::sync::Arc;
+
 use fedcompetitors_learn::weighted_sum;
 use fedcompetitors_record::Content;
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,7 @@ use crate::exchange::Message;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Labelled {
     content: Content,
-    values: Vec<f32>,
+    values: Arc<Vec<f32>>,
     /// The messages, without their values.
     made_of: Vec<Message>,
 }
@@ -22,28 +24,29 @@ pub struct Labelled {
 impl Labelled {
     /// A message as it was sent.
     pub fn message(content: Content, message: &Message) -> Self {
-        Self { content, values: message.values.clone(), made_of: vec![message.receipt()] }
+        Self { content, values: message.shared_values(), made_of: vec![message.receipt()] }
     }
 
     /// The weighted sum of messages, in listed order; if there are none, or all have weight 0, nothing.
     pub fn sum(content: Content, parts: &[(&Message, f32)]) -> Option<Self> {
         let used = || parts.iter().filter(|(_, weight)| *weight != 0.0);
-        let vectors: Vec<_> = used().map(|(one, weight)| (&one.values[..], *weight)).collect();
+        let vectors: Vec<_> = used().map(|(one, weight)| (one.values(), *weight)).collect();
         if vectors.is_empty() {
             return None;
         }
-        let values = weighted_sum(&vectors);
+        let values = Arc::new(weighted_sum(&vectors));
         Some(Self { content, values, made_of: used().map(|(one, _)| one.receipt()).collect() })
     }
 
-    /// What is computed of these messages and of nothing else that anybody has sent.
+    /// What is computed of these messages. How much of each is taken may follow from others that the receiver may have
+    /// data of; their values may not.
     pub(crate) fn computed(
         content: Content,
         messages: &[&Message],
         compute: impl FnOnce() -> Vec<f32>,
     ) -> Self {
         let made_of = messages.iter().map(|message| message.receipt()).collect();
-        Self { content, values: compute(), made_of }
+        Self { content, values: Arc::new(compute()), made_of }
     }
 
     /// As [`Labelled::sum`], with weights scaled to sum to 1 where some messages are missing.
@@ -70,6 +73,6 @@ impl Labelled {
 
     /// The values as a participant is given them, who may then carry these participants' data.
     pub(super) fn given(&self, carried: Vec<u64>) -> Given {
-        Given { content: self.content, values: self.values.clone(), carried }
+        Given { content: self.content, values: Arc::clone(&self.values), carried }
     }
 }

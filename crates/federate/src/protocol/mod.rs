@@ -20,6 +20,8 @@ mod networks;
 mod participant;
 pub mod wire;
 
+use std::sync::Arc;
+
 use fedcompetitors_record::Content;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +50,7 @@ pub struct Given {
     /// What it is.
     pub content: Content,
     /// The values.
-    pub values: Vec<f32>,
+    pub values: Arc<Vec<f32>>,
     /// Whose data they carry, as a set of bits.
     pub carried: Vec<u64>,
 }
@@ -95,6 +97,8 @@ pub struct Train {
     /// The strength of the pull to the parameters at the beginning of these steps; `FedProx` adds
     /// `pull / 2 · |x − start|²` to the loss.
     pub pull: f32,
+    /// Whether networks that are trained alone are validated on the way, not only after these steps.
+    pub validates_often: bool,
     /// What it sends afterwards, in this order.
     pub sends: Vec<Content>,
 }
@@ -102,7 +106,7 @@ pub struct Train {
 impl Train {
     /// Steps without a pull.
     pub fn new(first: First, steps: usize, sends: Vec<Content>) -> Self {
-        Self { first, steps, pull: 0.0, sends }
+        Self { first, steps, pull: 0.0, validates_often: false, sends }
     }
 }
 
@@ -165,6 +169,26 @@ impl Ask {
         }
     }
 
+    /// Whether anybody can do that: a participant believes nothing that would take all its memory or time.
+    pub fn is_possible(&self) -> bool {
+        let Self::Train(train) = self else { return true };
+        let has_networks = match &train.first {
+            First::Try(decays) => (1..=MOST_NETWORKS).contains(&decays.len()),
+            First::Start { networks, frozen } => {
+                (1..=MOST_NETWORKS).contains(networks) && *frozen <= MOST_NETWORKS
+            }
+            First::Adopt(_) | First::Continue | First::Choose => true,
+        };
+        let alone = !matches!(train.first, First::Adopt(_));
+        let can_send = |content: &Content| match content {
+            Content::Model => true,
+            Content::Trunk => alone,
+            Content::Update | Content::Gradient => !alone,
+            Content::Summary | Content::Data => false,
+        };
+        has_networks && train.steps <= MOST_STEPS && train.sends.iter().all(can_send)
+    }
+
     /// What a participant does that cannot be reached: the part of the ask that needs no exchange.
     pub fn alone(&self) -> Option<Self> {
         match self {
@@ -177,6 +201,12 @@ impl Ask {
     }
 }
 
+/// The most networks that a participant is asked to train, and trunks that it keeps.
+const MOST_NETWORKS: usize = 100;
+
+/// The most steps that a participant is asked for at once.
+const MOST_STEPS: usize = 100_000_000;
+
 /// What a participant answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
@@ -188,7 +218,8 @@ pub struct Answer {
     pub report: Report,
 }
 
-/// What a participant reports of itself. Nothing of it decides who may be given what.
+/// What a participant reports of itself. Nothing of it changes what anything is labelled with. Losses decide benefits,
+/// and so the plan; the rest is shown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The weight of what is its own in its model, then that of each piece that it was last given; empty if it

@@ -51,7 +51,7 @@ impl Networks {
         &self.all[0].descent
     }
 
-    /// The network that is shared.
+    /// The same, to train it.
     pub fn first_mut(&mut self) -> &mut Descent {
         &mut self.all[0].descent
     }
@@ -81,7 +81,7 @@ impl Networks {
         }
         self.resting = self.all.len();
         let learner = network(site)?;
-        let loss = |(at, piece): (usize, &Given)| Some((tried(learner, &piece.values)?.1, at));
+        let loss = |(at, piece): (usize, &Given)| Some((tried(learner, &piece.values)?, at));
         let mut suitable: Vec<(f64, usize)> =
             given.par_iter().enumerate().filter_map(loss).collect();
         suitable.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -97,24 +97,27 @@ impl Networks {
             self.all.push(Network { descent, from, diverged: false });
         }
         let kept = suitable.iter().take(frozen);
-        self.frozen = kept.map(|&(_, from)| (from, given[from].values.clone())).collect();
+        self.frozen = kept.map(|&(_, from)| (from, given[from].values.to_vec())).collect();
         self.given = given.len();
         Ok(())
     }
 
-    /// Trains all networks that do not rest, and validates on the way.
+    /// Trains all networks that do not rest, and validates them now and then.
     pub fn train(
         &mut self,
         site: &Site<'_>,
-        steps: usize,
+        (steps, validates_often): (usize, bool),
         carried: &[u64],
     ) -> Result<(), FederateError> {
         each(&mut self.all[self.resting..], |one| {
             let train = |one: &mut Network| {
-                (0..steps).try_for_each(|_| {
+                for step in 1..=steps {
                     one.descent.step(site, |_, _| ())?;
-                    one.descent.validate(site, carried, false)
-                })
+                    if validates_often || step == steps {
+                        one.descent.validate(site, carried, false)?;
+                    }
+                }
+                Ok(())
             };
             one.guarded(train)
         })

@@ -14,6 +14,17 @@ use crate::{
     trunks::network,
 };
 
+/// What a participant needs of its last round; each has one value for each shared parameter.
+#[derive(Default, Serialize, Deserialize)]
+struct Round {
+    /// The parameters at the beginning of the round.
+    start: Vec<f32>,
+    /// The mean of its gradients in the last round, without what was added to them.
+    mean: Vec<f32>,
+    /// What is added to its gradients in this round: the mixed mean less its own.
+    added: Vec<f32>,
+}
+
 /// A participant in an estimate or a training: its model and what it needs between two asks. It uses its own data,
 /// and of others only what it is given.
 #[derive(Serialize, Deserialize)]
@@ -24,12 +35,10 @@ pub struct Participant {
     networks: Networks,
     /// The exact fit of a linear model, or networks with a fitted head.
     fitted: Option<Vec<f32>>,
-    /// The shared parameters at the beginning of the round.
-    start: Vec<f32>,
-    /// The mean of its gradients in the last round, without what was added to them.
-    mean: Vec<f32>,
-    /// What is added to its gradients in this round: the mixed mean less its own.
-    added: Vec<f32>,
+    /// The number of parameters that may be shared.
+    shared: usize,
+    /// What rounds of training with others need: empty before the first of them.
+    round: Round,
     /// A gradient that it has sent and not followed yet.
     sent_gradient: Option<Vec<f32>>,
     /// The optimizer of an own head while models are evaluated.
@@ -40,15 +49,13 @@ pub struct Participant {
 impl Participant {
     /// A participant before the first ask.
     pub fn new(site: &Site<'_>, effort: Effort) -> Self {
-        let (shared, networks) = (site.shared(), Networks::one(site, effort));
         Self {
             effort,
             carried: site.own(),
-            start: networks.first().parameters[..shared].to_vec(),
-            networks,
+            networks: Networks::one(site, effort),
             fitted: None,
-            mean: vec![0.0; shared],
-            added: vec![0.0; shared],
+            shared: site.shared(),
+            round: Round::default(),
             sent_gradient: None,
             head: None,
             report: Report::default(),
@@ -70,7 +77,7 @@ impl Participant {
     /// not fit it.
     pub fn answer(&mut self, site: &Site<'_>, request: &Request) -> Result<Answer, FederateError> {
         let Request { id, ask, given } = request;
-        self.check(site, given)?;
+        self.check(site, ask, given)?;
         for piece in given {
             bits::union(&mut self.carried, &piece.carried);
         }
@@ -95,13 +102,16 @@ impl Participant {
         }
     }
 
-    /// Whether everything that is given has the size of what it says it is.
-    fn check(&self, site: &Site<'_>, given: &[Given]) -> Result<(), FederateError> {
+    /// Whether it can do what it is asked, and everything that is given has the size of what it says it is.
+    fn check(&self, site: &Site<'_>, ask: &Ask, given: &[Given]) -> Result<(), FederateError> {
+        if !ask.is_possible() {
+            return Err(FederateError::Ask { participant: site.name().to_owned() });
+        }
         for piece in given {
             let length = match piece.content {
                 Content::Summary => Summary::message_length(own(site)?.rows().coefficients()),
                 Content::Trunk => network(site)?.model().trunk(),
-                _ => self.start.len(),
+                _ => self.shared,
             };
             let fits = piece.values.len() == length && piece.carried.len() == self.carried.len();
             if !fits {
@@ -138,7 +148,7 @@ impl Participant {
                     }
                     First::Adopt(_) | First::Continue => {}
                 }
-                networks.train(site, train.steps, carried)?;
+                networks.train(site, (train.steps, train.validates_often), carried)?;
             }
         }
         train.sends.iter().map(|content| self.piece(site, *content)).collect()
@@ -152,14 +162,14 @@ impl Participant {
         given: &[Given],
     ) -> Result<Vec<Vec<f32>>, FederateError> {
         self.follow(given);
-        let Self { networks, carried, start, sent_gradient, .. } = self;
+        let Self { networks, carried, shared, sent_gradient, .. } = self;
         let descent = networks.first_mut();
         if validate {
             descent.validate(site, carried, false)?;
         }
         descent.descend(site)?;
         *sent_gradient = Some(descent.gradient.clone());
-        let shared = &descent.gradient[..start.len()];
+        let shared = &descent.gradient[..*shared];
         Ok(if sends { vec![shared.to_vec()] } else { Vec::new() })
     }
 
@@ -196,8 +206,8 @@ impl Participant {
         head_steps: usize,
         given: &[Given],
     ) -> Result<Vec<Vec<f32>>, FederateError> {
-        let Self { networks, head, effort, start, report, .. } = self;
-        let (descent, shared) = (networks.first_mut(), start.len());
+        let Self { networks, head, effort, report, .. } = self;
+        let (descent, shared) = (networks.first_mut(), self.shared);
         if let Some(piece) = given.iter().find(|piece| piece.content == Content::Model) {
             descent.parameters[..shared].copy_from_slice(&piece.values);
         }
@@ -209,8 +219,13 @@ impl Participant {
         }
         let mut gradient = vec![0.0; descent.parameters.len()];
         let parameters = &descent.parameters;
-        let loss = site.gradient(Part::Validation, Batch::All, parameters, &mut gradient)?;
-        report.losses = vec![loss];
+        let loss = site.gradient(Part::Validation, Batch::All, parameters, &mut gradient);
+        // What is given may make no sense here: that is said, and nothing ends.
+        let is_usable = gradient.iter().all(|value| value.is_finite());
+        report.losses = vec![loss.ok().filter(|_| is_usable).unwrap_or(f64::INFINITY)];
+        if !is_usable {
+            gradient.fill(0.0);
+        }
         gradient.truncate(shared);
         Ok(vec![gradient])
     }
@@ -264,12 +279,18 @@ impl Participant {
     /// Moves to the given model, or by the given update, unless its validation loss is higher there. If it
     /// moves, its next gradients are corrected by the given mean of gradients.
     fn adopt(&mut self, site: &Site<'_>, adopt: Adopt, given: &[Given]) {
-        self.added.fill(0.0);
+        let descent = self.networks.first_mut();
+        let Round { start, mean, added } = &mut self.round;
+        if start.is_empty() {
+            start.extend_from_slice(&descent.parameters[..self.shared]);
+            mean.resize(self.shared, 0.0);
+        }
+        added.clear();
+        added.resize(self.shared, 0.0);
         let is_target = |one: &&Given| matches!(one.content, Content::Model | Content::Update);
         let Some(target) = given.iter().find(is_target) else { return };
         let kept = if target.content == Content::Model { 1.0 - adopt.rate } else { 1.0 };
-        let moved = weighted_sum(&[(&self.start[..], kept), (&target.values[..], adopt.rate)]);
-        let descent = self.networks.first_mut();
+        let moved = weighted_sum(&[(&start[..], kept), (&target.values[..], adopt.rate)]);
         let mut there = descent.parameters.clone();
         there[..moved.len()].copy_from_slice(&moved);
         if adopt.checked {
@@ -284,8 +305,8 @@ impl Participant {
         descent.parameters = there;
         self.report.uses = vec![1.0];
         if let Some(mixed) = given.iter().find(|one| one.content == Content::Gradient) {
-            self.added.copy_from_slice(&mixed.values);
-            kernels::add_scaled(&mut self.added, -1.0, &self.mean);
+            added.copy_from_slice(&mixed.values);
+            kernels::add_scaled(added, -1.0, mean);
         }
     }
 
@@ -303,8 +324,8 @@ impl Participant {
 
     /// A round of steps that others' gradients may correct.
     fn round(&mut self, site: &Site<'_>, train: &Train) -> Result<(), FederateError> {
-        let Self { networks, start, mean, added, .. } = self;
-        let (descent, shared) = (networks.first_mut(), start.len());
+        let (descent, shared) = (self.networks.first_mut(), self.shared);
+        let Round { start, mean, added } = &mut self.round;
         start.copy_from_slice(&descent.parameters[..shared]);
         mean.fill(0.0);
         for _ in 0..train.steps {
@@ -323,13 +344,13 @@ impl Participant {
 
     /// What it sends of its last steps.
     fn piece(&mut self, site: &Site<'_>, content: Content) -> Result<Vec<f32>, FederateError> {
-        let shared = self.start.len();
-        let current = |descent: &Descent| descent.parameters[..shared].to_vec();
+        let current = |descent: &Descent| descent.parameters[..self.shared].to_vec();
         Ok(match content {
-            Content::Gradient => self.mean.clone(),
+            Content::Model => current(self.networks.first()),
+            Content::Gradient => self.round.mean.clone(),
             Content::Update => {
                 let mut update = current(self.networks.first());
-                kernels::add_scaled(&mut update, -1.0, &self.start);
+                kernels::add_scaled(&mut update, -1.0, &self.round.start);
                 update
             }
             Content::Trunk => {
@@ -337,7 +358,9 @@ impl Participant {
                 let trunk = network(site)?.model().trunk();
                 self.networks.last().early_stopping.best().parameters[..trunk].to_vec()
             }
-            Content::Model | Content::Summary | Content::Data => current(self.networks.first()),
+            Content::Summary | Content::Data => {
+                return Err(FederateError::Ask { participant: site.name().to_owned() });
+            }
         })
     }
 }

@@ -119,7 +119,7 @@ impl Combiner for Averager {
             Correction::ControlVariates => (vec![Content::Model, Content::Gradient], 0.0),
         };
         let (first, steps) = (First::Adopt(Adopt::ALWAYS), self.pace.next());
-        Question { ask: Ask::Train(Train { first, steps, pull, sends }), given }
+        Question { ask: Ask::Train(Train { pull, ..Train::new(first, steps, sends) }), given }
     }
 
     fn take(&mut self, _: &CompetingGraph, heard: Vec<Option<Heard>>) {

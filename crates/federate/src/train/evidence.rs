@@ -80,7 +80,7 @@ impl ByMessages for Evidence {
             sources: Vec::new(),
             related: Vec::new(),
             left_out: Vec::new(),
-            was_there: false,
+            was_given: false,
             rows: known.members[participant].rows(),
         });
         let summing = Summing {
@@ -120,8 +120,8 @@ struct Member {
     related: Vec<usize>,
     /// The features that are left out of its summary.
     left_out: Vec<usize>,
-    /// Whether it was there in the second round.
-    was_there: bool,
+    /// Whether it was given its sum, if there is one.
+    was_given: bool,
     /// Its own rows.
     rows: usize,
 }
@@ -155,15 +155,18 @@ impl Combiner for Summing {
         if self.done == 1 {
             self.add_up(competing, &heard);
         } else {
-            // Who was missing in the second round has received nothing.
-            for (member, heard) in self.members.iter_mut().zip(heard) {
-                member.sum = None;
-                member.was_there = heard.is_some();
-                if !member.was_there {
+            for member in &mut self.members {
+                // Who was missing in the second round has received nothing.
+                if member.sum.take().is_some() && !member.was_given {
                     member.sources.clear();
+                    member.related.clear();
                 }
             }
         }
+    }
+
+    fn given(&mut self, participant: usize) {
+        self.members[participant].was_given = true;
     }
 
     /// Itself by its own rows, and its sources by the rows that theirs are worth, with the weight that it
@@ -184,8 +187,7 @@ impl Combiner for Summing {
             participant: *participant,
             features: left_out.clone(),
         });
-        let receivers = self.members.iter().filter(|member| member.was_there);
-        left_out.chain(receivers.filter_map(|member| self.of_sum(member))).collect()
+        left_out.chain(self.members.iter().filter_map(|member| self.of_sum(member))).collect()
     }
 }
 

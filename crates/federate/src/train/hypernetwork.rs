@@ -186,7 +186,9 @@ impl Training for Rounds {
     ) -> Result<(), FederateError> {
         // Nobody sends numbers: who would send garbage is left out.
         for &(participant, garbage) in &played.garbage {
-            exchange.incident(participant, garbage.incident());
+            if exchange.is_there(participant) {
+                exchange.incident(participant, garbage.incident());
+            }
         }
         let sends_garbage = |who: &usize| played.garbage.iter().any(|(other, _)| other == who);
         let there = |who: &usize| exchange.is_there(*who) && !sends_garbage(who);

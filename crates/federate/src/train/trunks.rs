@@ -149,9 +149,6 @@ impl Combiner for Relay {
                 self.first.count(self.first.next());
             }
             Ordering::Equal => {
-                let given = (0..self.friends.len())
-                    .map(|to| self.givers(to).filter(|_| heard[to].is_some()).collect());
-                self.given = given.collect();
                 self.committed.fill(None);
             }
             Ordering::Greater => {
@@ -165,6 +162,10 @@ impl Combiner for Relay {
             };
             self.committed = heard.into_iter().map(trunk).collect();
         }
+    }
+
+    fn given(&mut self, participant: usize) {
+        self.given[participant] = self.givers(participant).collect();
     }
 
     fn parts(&self, participant: usize, uses: &[f64]) -> Vec<(usize, f32)> {

@@ -133,7 +133,7 @@ fn a_participant_refuses_what_does_not_fit() {
     for (values, words) in [(fits - 1, 1), (fits + 1, 1), (0, 1), (fits, 0), (fits, 2)] {
         let given = fedcompetitors_federate::protocol::Given {
             content: Content::Model,
-            values: vec![0.5; values],
+            values: vec![0.5; values].into(),
             carried: vec![1; words],
         };
         request.given = vec![given];

@@ -161,6 +161,7 @@ struct Ended {
     carried: Vec<Vec<usize>>,
     parts: Vec<Vec<(usize, f32)>>,
     benefits: Edges,
+    phases: u64,
     disclosures: Vec<Disclosure>,
     transfers: Vec<Transfer>,
     incidents: Vec<Incident>,
@@ -449,6 +450,7 @@ fn run(subject: &Subject, Schedule { fates: seed, troubles }: Schedule) -> Ended
         carried: (0..6).map(|who| ones(best(who).carried).collect()).collect(),
         parts: (0..6).map(|who| coordinating.coordinate().parts(who)).collect(),
         benefits,
+        phases: done,
         disclosures: coordinating.coordinate().disclosures(),
         transfers,
         incidents,
@@ -490,6 +492,20 @@ fn nobody_is_harmed_by_those_who_are_missing_late_or_hostile() {
             let parts = ended.parts.iter().flatten();
             assert!(parts.clone().all(|(_, part)| part.is_finite() && *part >= 0.0), "{name}");
             check_ledger(subject, &ended, &name);
+            for who in 0..6 {
+                let is_honest =
+                    (0..ended.phases).all(|at| self::fates(fates, at)[who] == Fate::Answers);
+                let is_named = ended.incidents.iter().any(|incident| incident.participant == who);
+                assert!(!(is_honest && is_named), "{name}: {who} is blamed, {:?}", ended.incidents);
+                // Whoever uses others' data is shown to, and what a single source says to anybody is disclosed.
+                let learned =
+                    ended.parts[who].iter().any(|(from, part)| *from != who && *part > 0.0);
+                let received = ended.transfers.iter().any(|transfer| transfer.to == Some(who));
+                assert!(received || !learned, "{name}: {who}");
+                if is_honest && subject.name.starts_with("Evidence") && received {
+                    assert!(learned, "{name}: {who} learned from somebody");
+                }
+            }
             let troubled = Schedule { fates, troubles: Some(number) };
             assert_eq!(run(subject, troubled), ended, "{}, {troubled:?}", subject.name);
         }

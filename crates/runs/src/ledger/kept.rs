@@ -43,7 +43,7 @@ impl Ledger {
             return Ok(None);
         };
         let round = self.store.round_of(training, found.entry())?;
-        Ok(round.map(|round| (found.entry(), round, found.values)))
+        Ok(round.map(|round| (found.entry(), round, found.values().to_vec())))
     }
 
     /// The round in which a participant was first handed what carries another one's data, as

@@ -151,13 +151,14 @@ impl Store {
             let mut insert =
                 transaction.prepare_cached("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)")?;
             for (receipt, _) in all {
-                let is_same =
-                    |old: &&Message| old.from == receipt.from && old.carried() == receipt.carried();
+                let is_same = |old: &&Message| {
+                    old.from() == receipt.from() && old.carried() == receipt.carried()
+                };
                 for old in before.iter().filter(is_same) {
                     forget.execute(params![training, old.entry()])?;
                 }
                 let about = saved::write(receipt);
-                insert.execute(params![training, receipt.from, receipt.entry(), about])?;
+                insert.execute(params![training, receipt.from(), receipt.entry(), about])?;
             }
             Ok(())
         })?;
@@ -169,7 +170,7 @@ impl Store {
     pub fn kept(&self, training: i64) -> Result<Vec<Message>, RunError> {
         let mut last = BTreeMap::new();
         for receipt in self.receipts(training)? {
-            last.insert(receipt.from, receipt);
+            last.insert(receipt.from(), receipt);
         }
         last.into_values().map(|receipt| self.with_numbers(training, receipt)).collect()
     }
@@ -184,23 +185,23 @@ impl Store {
     ) -> Result<Option<Message>, RunError> {
         let is_clean = |one: &Message| !others.iter().any(|&who| contains(one.carried(), who));
         let mut all = self.receipts(training)?.into_iter();
-        let found = all.rfind(|one| one.from == participant && is_clean(one));
+        let found = all.rfind(|one| one.from() == participant && is_clean(one));
         found.map(|receipt| self.with_numbers(training, receipt)).transpose()
     }
 
     /// What is kept, with its numbers, which are those that the ledger knows.
-    fn with_numbers(&self, training: i64, mut kept: Message) -> Result<Message, RunError> {
+    fn with_numbers(&self, training: i64, kept: Message) -> Result<Message, RunError> {
         let path = self.kept_folder().join(file_name(training, &kept));
         let damaged = |what: String| RunError::Damaged { path: path.clone(), what };
         let bytes = fs::read(&path).map_err(|error| damaged(error.to_string()))?;
         let (values, rest) = exchange::numbers(&bytes);
-        kept.values = values.collect();
+        let kept = kept.restored(values.collect());
         let hashes: Vec<String> = self.rows(
             "SELECT hash FROM ledger WHERE training = ? AND entry = ?",
             params![training, kept.entry()],
             |row| row.get(0),
         )?;
-        let hash = hex(&exchange::hash(&kept.values));
+        let hash = hex(&exchange::hash(kept.values()));
         if hashes.first() != Some(&hash) || !rest.is_empty() {
             let what = "these are not the numbers that the ledger has an entry of";
             return Err(damaged(what.into()));

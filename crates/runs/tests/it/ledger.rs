@@ -214,7 +214,7 @@ fn a_run_goes_on_where_it_was() {
     assert_eq!(stand.state, 1_usize.to_le_bytes());
     assert_eq!(stand.plan, Some(plan(&[(0, 1)])));
     assert_eq!(stand.benefit, Some(nothing_helps()));
-    let kept: Vec<_> = stand.kept.iter().map(|one| (one.from, one.values.clone())).collect();
+    let kept: Vec<_> = stand.kept.iter().map(|one| (one.from(), one.values().to_vec())).collect();
     assert_eq!(kept[3], (3, vec![1.0, 3.0]));
     // It still knows that 1 carries 0's data, and what was kept may be handed on.
     assert_eq!(ledger.carries(1).collect::<Vec<_>>(), [0, 1]);
@@ -249,7 +249,7 @@ fn of_everybody_the_last_is_kept_and_at_the_end_nothing() {
     ledger.keep_models(&[(entries[1].expect("accepted"), &late)]).expect("kept");
     drop(ledger);
     let (mut ledger, stand) = Ledger::resume(folder.path(), about()).expect("read").expect("a run");
-    let values: Vec<_> = stand.kept.into_iter().map(|one| one.values).collect();
+    let values: Vec<_> = stand.kept.into_iter().map(|one| one.values().to_vec()).collect();
     assert_eq!(values, [[3.0, 0.0], [4.0, 4.0], [3.0, 2.0], [3.0, 3.0]]);
     assert_eq!(files(), COUNT + 1);
     finish(&mut ledger);
@@ -268,7 +268,7 @@ fn the_last_model_without_somebodys_data_is_kept() {
     round(&mut ledger, 4, &[]).expect("allowed");
     drop(ledger);
     let (mut ledger, stand) = Ledger::resume(folder.path(), about()).expect("read").expect("a run");
-    assert_eq!(stand.kept[1].values, [4.0, 1.0]);
+    assert_eq!(stand.kept[1].values(), [4.0, 1.0]);
     let since = |other| ledger.carries_since(1, other).expect("read");
     assert_eq!([since(0), since(2), since(3)], [Some(2), Some(3), None]);
     let last = |others: &[usize]| {
@@ -290,8 +290,8 @@ fn the_last_model_without_somebodys_data_is_kept() {
         .iter()
         .map(|one| {
             let (entry, parameters) =
-                if one.from == 1 { (clean, &values) } else { (one.entry(), &one.values) };
-            Final { parameters, parts: vec![(one.from, 1.0)], entry: Some(entry) }
+                if one.from() == 1 { (clean, &values[..]) } else { (one.entry(), one.values()) };
+            Final { parameters, parts: vec![(one.from(), 1.0)], entry: Some(entry) }
         })
         .collect();
     let unknown = Final { parameters: &values, parts: Vec::new(), entry: Some(99) };
