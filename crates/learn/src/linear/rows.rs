@@ -124,15 +124,30 @@ impl Rows {
     /// The columns in which fewer than `fewest` rows differ from the most frequent value: of a category
     /// those with few ones or few zeros, of numbers those that are nearly always missing or the same. A
     /// sum over rows may give these rows away.
+    #[expect(clippy::float_cmp, reason = "whether values are the same is what is asked for")]
     pub fn rare_columns(&self, fewest: usize) -> Vec<usize> {
         let is_rare = |column: &usize| {
+            let values = || self.features.iter().skip(*column).step_by(self.width);
+            let count = self.len();
+            if count >= 2 * fewest {
+                // Only a value of more than half of the rows can be frequent enough: it is what is left where
+                // pairs of different values are taken away.
+                let (mut frequent, mut surplus) = (f64::NAN, 0_usize);
+                for value in values() {
+                    match (surplus, *value == frequent) {
+                        (0, _) => (frequent, surplus) = (*value, 1),
+                        (_, true) => surplus += 1,
+                        (_, false) => surplus -= 1,
+                    }
+                }
+                return values().filter(|value| **value != frequent).count() < fewest;
+            }
             // The sum makes 0 of −0.
-            let values = self.features.iter().skip(*column).step_by(self.width);
-            let mut values: Vec<f64> = values.map(|value| value + 0.0).collect();
+            let mut values: Vec<f64> = values().map(|value| value + 0.0).collect();
             values.sort_unstable_by(f64::total_cmp);
             let most =
                 values.chunk_by(|a, b| a.total_cmp(b).is_eq()).map(<[f64]>::len).max().unwrap_or(0);
-            values.len() - most < fewest
+            count - most < fewest
         };
         (0..self.columns()).filter(is_rare).collect()
     }
@@ -527,6 +542,35 @@ mod tests {
                 let first = rows.coefficients();
                 let expected = curvature[(first + row) * size + first + column];
                 assert!((found - expected).abs() < 1e-12 * found.abs().max(1.0));
+            }
+        }
+    }
+
+    /// The columns whose most frequent value, found by counting each, leaves too few rows.
+    #[expect(clippy::float_cmp, reason = "whether values are the same is what is asked for")]
+    #[test]
+    fn rare_columns_are_those_with_few_other_values() {
+        for case in 0..u64::from(repeat(300)) {
+            let mut stream = Stream::new(case, "rare columns", 0);
+            let (count, columns) = (1 + stream.below(20) as usize, 1 + stream.below(6) as usize);
+            let frequent = stream.unit();
+            let value = |stream: &mut Stream| {
+                if stream.unit() < frequent {
+                    [0.0, -0.0][stream.below(2) as usize]
+                } else {
+                    stream.below(4) as f64
+                }
+            };
+            let features: Vec<f64> = (0..count * columns).map(|_| value(&mut stream)).collect();
+            let rows = Rows::with_values(features.iter().copied(), columns, &vec![0.0; count]);
+            for fewest in 0..=count + 1 {
+                let is_rare = |column: &usize| {
+                    let values = || features.iter().skip(*column).step_by(columns);
+                    let others = |one: &f64| values().filter(|other| *other != one).count();
+                    values().map(others).min().is_some_and(|fewest_others| fewest_others < fewest)
+                };
+                let expected: Vec<usize> = (0..columns).filter(is_rare).collect();
+                assert_eq!(rows.rare_columns(fewest), expected, "case {case}, {fewest}");
             }
         }
     }
