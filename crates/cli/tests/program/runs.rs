@@ -711,6 +711,35 @@ fn init_looks_at_what_columns_hold() {
     assert!(!check.contains("looks like"), "{check}");
 }
 
+/// Profits and losses have long tails on both sides: their ranks are proposed, and of amounts without losses the
+/// logarithms. The federation runs as it is written.
+#[test]
+fn init_proposes_ranks_where_logarithms_do_not_help() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("firms")).expect("a folder");
+    for (name, first) in [("a", 1), ("b", 2)] {
+        let mut table = String::from("profit,cost,age,failed\n");
+        for row in 0..80 {
+            let place = f64::from((row * 37 + first) % 80);
+            let far = (-2.0 * ((place % 40.0 + 0.5) / 40.0).ln()).exp();
+            let profit = if place < 40.0 { far - 1.0 } else { 1.0 - far };
+            let cost = f64::from((row * 13 + first) % 40) / 4.0;
+            let _ = writeln!(table, "{profit:.3},{:.2},{},{}", cost.exp(), 20 + row % 50, row % 2);
+        }
+        sandbox.write(&format!("firms/{name}.csv"), &table);
+    }
+    let output = sandbox.run(&["init", "firms"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let written = fs::read_to_string(sandbox.path("firms/federation.toml")).expect("written");
+    let lines: Vec<&str> = written.lines().collect();
+    assert!(
+        lines.contains(&"log = [\"cost\"]") && lines.contains(&"rank = [\"profit\"]"),
+        "{written}"
+    );
+    let run = sandbox.run(&["run", "firms/federation.toml", "--repeats", "1"]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+}
+
 #[test]
 fn init_keeps_the_rows_of_a_patient_together() {
     let sandbox = Sandbox::new();
