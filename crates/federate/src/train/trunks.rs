@@ -41,15 +41,26 @@ settings! {
     pub struct Trunks {
         /// Networks that each participant trains after its first, each from another friend's hidden
         /// layers, or from a random start where friends are too few. All share the gradient budget equally.
-        pub networks: usize = 4,
+        /// By default one to four: with the first, one for every 1,500 gradients of the budget.
+        pub networks: Option<usize> = None,
         /// Friends' hidden layers that are also used as they are, at most: those that suit best.
         pub frozen: usize = 8,
     }
 }
 
+/// Gradients of the budget for each network, where their number is not set. See
+/// `docs/decisions/0032-networks-by-budget.md`.
+const GRADIENTS_EACH: usize = 1500;
+
+/// The number of networks after the first that a budget is for.
+fn networks_for(evaluations: usize) -> usize {
+    (evaluations / GRADIENTS_EACH).clamp(2, 5) - 1
+}
+
 impl Settings for Trunks {
     fn check(&self) -> Result<(), BadSettings> {
-        in_range("networks", (1..=100).contains(&self.networks), "1 to 100")?;
+        let is_number = self.networks.is_none_or(|networks| (1..=100).contains(&networks));
+        in_range("networks", is_number, "1 to 100")?;
         in_range("frozen", self.frozen <= 100, "0 to 100")
     }
 }
@@ -70,7 +81,8 @@ impl Trainer for Trunks {
         _: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Training> {
-        let first = effort.evaluations / (self.networks + 1);
+        let networks = self.networks.unwrap_or_else(|| networks_for(effort.evaluations));
+        let first = effort.evaluations / (networks + 1);
         // Each has a start of its own: networks that differ more are worth more together.
         let first_network = |participant: usize| {
             let stream = &mut federation.stream("network 1", participant);
@@ -88,10 +100,11 @@ impl Trainer for Trunks {
         });
         Box::new(Rounds {
             settings: self.clone(),
+            networks,
             effort,
             done: 0,
             first: Pace::new(effort.local_steps, first),
-            others: Pace::new(effort.local_steps, (effort.evaluations - first) / self.networks),
+            others: Pace::new(effort.local_steps, (effort.evaluations - first) / networks),
             members: members.collect(),
             committed: Vec::new(),
         })
@@ -107,6 +120,8 @@ impl Trainer for Trunks {
 #[derive(Serialize, Deserialize)]
 struct Rounds {
     settings: Trunks,
+    /// Networks after the first.
+    networks: usize,
     effort: Effort,
     done: usize,
     first: Pace,
@@ -222,8 +237,8 @@ impl Rounds {
                 bits::union(&mut member.carried, &carried);
             }
         }
-        let (settings, effort) = (&self.settings, self.effort);
-        each(&mut self.members, |member| member.start(federation, settings, effort, &committed))
+        let (counts, effort) = ((self.networks, self.settings.frozen), self.effort);
+        each(&mut self.members, |member| member.start(federation, counts, effort, &committed))
     }
 
     /// A round of everybody's other networks.
@@ -237,11 +252,12 @@ impl Rounds {
 }
 
 impl Member {
-    /// Looks at its friends' trunks and starts its networks.
+    /// Looks at its friends' trunks, starts its networks and keeps the trunks that it uses as they are, at most
+    /// these many of each.
     fn start(
         &mut self,
         federation: &Federation<'_>,
-        settings: &Trunks,
+        (networks, frozen): (usize, usize),
         effort: Effort,
         committed: &[Option<Message>],
     ) -> Result<(), FederateError> {
@@ -250,7 +266,7 @@ impl Member {
         let loss = |&from: &usize| Some((tried(learner, trunk(from)?)?.1, from));
         let mut suitable: Vec<(f64, usize)> = self.friends.par_iter().filter_map(loss).collect();
         suitable.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let started = (0..settings.networks).map(|at| {
+        let started = (0..networks).map(|at| {
             let purpose = format!("network {}", at + 2);
             let mut start = learner.initial(&mut federation.stream(&purpose, self.participant));
             let from = suitable.get(at).map(|&(_, from)| from);
@@ -261,7 +277,7 @@ impl Member {
             Started { descent, from, diverged: false }
         });
         self.started = started.collect();
-        let frozen = suitable.iter().take(settings.frozen);
+        let frozen = suitable.iter().take(frozen);
         self.frozen = frozen.filter_map(|&(_, from)| Some((from, trunk(from)?.to_vec()))).collect();
         Ok(())
     }
@@ -320,6 +336,20 @@ impl Started {
                 Ok(())
             }
             other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_says_how_many_networks_are_trained() {
+        for (evaluations, networks) in
+            [(1, 2), (500, 2), (4499, 2), (4500, 3), (6000, 4), (7500, 5), (1_000_000, 5)]
+        {
+            assert_eq!(networks_for(evaluations) + 1, networks, "{evaluations} gradients");
         }
     }
 }
