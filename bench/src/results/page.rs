@@ -98,6 +98,11 @@ impl Page {
         text.push_str(
             "\nGradients are those for each participant and method, estimation included.",
         );
+        for stored in &self.experiments {
+            if let Some(note) = stored.made.get("note") {
+                let _ = write!(text, " {}: {note}.", stored.name);
+            }
+        }
         let stored: Vec<String> =
             self.experiments.iter().map(|one| format!("`{}/{}`", one.run, one.name)).collect();
         let _ = writeln!(text, " Stored in {}.", listed(&stored));

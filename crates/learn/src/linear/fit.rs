@@ -47,8 +47,9 @@ pub struct Curvature {
 /// The coefficients that minimise the summed loss with a penalty, from `start`.
 ///
 /// Ends when a step would lower the objective by less than half of `precision`. A step costs O(n·d), or
-/// O(n·d² + d³) where the curvature is computed again. Without evidence, fits of more than 2,500 parameters take
-/// products with the curvature, O(n·d) each, instead.
+/// O(n·d² + d³) where the curvature is computed again. Fits of more than 300 parameters compute it again only where
+/// steps by products with it, O(n·d + d²) each, become long; without evidence, fits of more than 2,500 parameters
+/// never compute it.
 pub fn fit(
     rows: &Rows,
     penalty: Penalty<'_>,
