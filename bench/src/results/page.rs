@@ -1,6 +1,6 @@
 //! The page itself, in Markdown.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use fedcompetitors_record::Spread;
 
@@ -98,6 +98,15 @@ impl Page {
         text.push_str(
             "\nGradients are those for each participant and method, estimation included.",
         );
+        let mut noted: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for stored in &self.experiments {
+            if let Some(note) = stored.made.get("note") {
+                noted.entry(note).or_default().push(stored.name.clone());
+            }
+        }
+        for (note, names) in noted {
+            let _ = write!(text, " {}: {note}.", listed(&names));
+        }
         let stored: Vec<String> =
             self.experiments.iter().map(|one| format!("`{}/{}`", one.run, one.name)).collect();
         let _ = writeln!(text, " Stored in {}.", listed(&stored));

@@ -466,8 +466,7 @@ fn trainer(method: Method, networks: Option<usize>) -> Box<dyn Trainer> {
         // No method has a decay here: images are varied, which leaves little to it.
         Method::Local => Box::new(Local { decays: Vec::new() }),
         Method::LocalEnsemble | Method::Trunks => {
-            let usual = Trunks::default();
-            Box::new(Trunks { networks: networks.unwrap_or(usual.networks), ..usual })
+            Box::new(Trunks { networks, ..Trunks::default() })
         }
         Method::FedAvg => Box::new(Averaging {}),
         Method::FedProx => Box::new(Proximal { pull: 0.01 }),

@@ -8,7 +8,11 @@ use std::{
 
 use fedcompetitors_graphs::Participants;
 
-use crate::{FileError, Problem, graphs::open, tables::each_record};
+use crate::{
+    FileError, Problem,
+    graphs::open,
+    tables::{Header, each_record},
+};
 
 /// The folds in which rows are tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +50,13 @@ pub fn parse_assignments(
     participants: &Participants,
     numbers: &[Vec<u32>],
 ) -> Result<Assignments, FileError> {
-    let header = ["participant", "repeat", "row", "fold"];
+    let header = Header {
+        columns: ["participant", "repeat", "row", "fold"],
+        exported: &[],
+        expected: "participant,repeat,row,fold",
+    };
     let mut found: BTreeMap<(u32, usize, usize), u32> = BTreeMap::new();
-    each_record(path, table, header, "participant,repeat,row,fold", |_, fields| {
+    each_record(path, table, &header, |_, fields| {
         let [name, repeat, row, fold] = fields;
         let participant = participants.find(name)?;
         let number = |what, text: &str, most| match text.trim().parse::<u32>() {

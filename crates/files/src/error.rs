@@ -282,6 +282,11 @@ impl FileError {
             {
                 "the competing and the benefit file seem to be swapped".into()
             }
+            Problem::Header { found, expected: "from,to,benefit" }
+                if found.starts_with("session,estimator,from,to,benefit") =>
+            {
+                "use `benefits.csv` of `fedcompetitors export`, which has the benefits of the run's own plan".into()
+            }
             Problem::Header { found, .. } if found.contains(';') => {
                 "separate the columns with commas, not semicolons".into()
             }

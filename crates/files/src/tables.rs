@@ -33,26 +33,25 @@ pub(crate) fn read_benefit(
     mut find: impl FnMut(&str) -> Result<usize, GraphError>,
 ) -> Result<Vec<BenefitRow>, FileError> {
     let mut rows = Vec::new();
-    each_record(
-        path,
-        source,
-        ["from", "to", "benefit"],
-        "from,to,benefit",
-        |line, [from, to, value]| {
-            let number = value.trim().parse().map_err(|_| Problem::NotANumber {
-                from: from.to_owned(),
-                to: to.to_owned(),
-                text: value.to_owned(),
-            })?;
-            rows.push(BenefitRow {
-                from: find(from)? as u32,
-                to: find(to)? as u32,
-                value: number,
-                line,
-            });
-            Ok(())
-        },
-    )?;
+    let header = Header {
+        columns: ["from", "to", "benefit"],
+        exported: &["related"],
+        expected: "from,to,benefit",
+    };
+    each_record(path, source, &header, |line, [from, to, value]| {
+        let number = value.trim().parse().map_err(|_| Problem::NotANumber {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            text: value.to_owned(),
+        })?;
+        rows.push(BenefitRow {
+            from: find(from)? as u32,
+            to: find(to)? as u32,
+            value: number,
+            line,
+        });
+        Ok(())
+    })?;
     Ok(rows)
 }
 
@@ -63,7 +62,8 @@ pub(crate) fn read_competing(
     mut find: impl FnMut(&str) -> Result<usize, GraphError>,
 ) -> Result<Vec<CompetingRow>, FileError> {
     let mut rows = Vec::new();
-    each_record(path, source, ["a", "b"], "a,b", |line, [a, b]| {
+    let header = Header { columns: ["a", "b"], exported: &["since"], expected: "a,b" };
+    each_record(path, source, &header, |line, [a, b]| {
         rows.push(CompetingRow { a: find(a)?, b: find(b)?, line });
         Ok(())
     })?;
@@ -84,8 +84,12 @@ pub(crate) fn read_samples(
     mut find: impl FnMut(&str) -> Result<usize, GraphError>,
 ) -> Result<Vec<SamplesRow>, FileError> {
     let mut rows = Vec::new();
-    let header = ["participant", "samples"];
-    each_record(path, source, header, "participant,samples", |line, [name, count]| {
+    let header = Header {
+        columns: ["participant", "samples"],
+        exported: &["few", "source", "source_hash"],
+        expected: "participant,samples",
+    };
+    each_record(path, source, &header, |line, [name, count]| {
         let count = count.trim().parse().map_err(|_| Problem::NotACount {
             participant: name.to_owned(),
             text: count.to_owned(),
@@ -96,27 +100,46 @@ pub(crate) fn read_samples(
     Ok(rows)
 }
 
+/// The header that a table must have.
+pub(crate) struct Header<const N: usize> {
+    /// The columns that are read.
+    pub columns: [&'static str; N],
+    /// The columns that `export` writes behind them: a table may have all of them or none. They are not read.
+    pub exported: &'static [&'static str],
+    /// The columns that are read, as one line.
+    pub expected: &'static str,
+}
+
+impl<const N: usize> Header<N> {
+    /// The number of columns, if this is the header of the table.
+    fn width(&self, record: &ByteRecord) -> Option<usize> {
+        let names = self.columns.iter().chain(self.exported);
+        let is_known =
+            record.iter().zip(names).all(|(field, name)| field.trim_ascii() == name.as_bytes());
+        let width = record.len();
+        (is_known && [N, N + self.exported.len()].contains(&width)).then_some(width)
+    }
+}
+
 /// Hands each record after the header to `take`, with its line.
 pub(crate) fn each_record<const N: usize>(
     path: &Path,
     source: impl Read,
-    header: [&str; N],
-    expected: &'static str,
+    header: &Header<N>,
     mut take: impl FnMut(u64, [&str; N]) -> Result<(), Problem>,
 ) -> Result<(), FileError> {
     let mut records = Records::new(path, source)?;
     let Some((line, record)) = records.next()? else {
         return Err(FileError::new(path, Problem::Empty));
     };
-    let is_header = record.len() == N
-        && record.iter().zip(header).all(|(field, name)| field.trim_ascii() == name.as_bytes());
-    if !is_header {
+    let Some(width) = header.width(record) else {
         let found = record.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
         let found = found.trim_end().chars().take(60).collect();
-        return Err(FileError::at_line(path, line, Problem::Header { found, expected }));
-    }
+        let problem = Problem::Header { found, expected: header.expected };
+        return Err(FileError::at_line(path, line, problem));
+    };
     while let Some((line, record)) = records.next()? {
-        fields(record)
+        fields(record, width)
             .and_then(|fields| take(line, fields))
             .map_err(|problem| FileError::at_line(path, line, problem))?;
     }
@@ -187,15 +210,18 @@ impl<R: Read> Read for CountQuotes<R> {
     }
 }
 
-fn fields<const N: usize>(record: &ByteRecord) -> Result<[&str; N], Problem> {
-    if record.len() != N {
-        return Err(Problem::Fields { found: record.len(), expected: N });
+/// The first fields of a record that has `width` of them.
+fn fields<const N: usize>(record: &ByteRecord, width: usize) -> Result<[&str; N], Problem> {
+    if record.len() != width {
+        return Err(Problem::Fields { found: record.len(), expected: width });
     }
     let mut fields = [""; N];
     for (field, bytes) in fields.iter_mut().zip(record) {
         *field = str::from_utf8(bytes).map_err(|_| Problem::NotUtf8)?;
     }
-    fields[N - 1] = fields[N - 1].strip_suffix('\r').unwrap_or(fields[N - 1]);
+    if width == N {
+        fields[N - 1] = fields[N - 1].strip_suffix('\r').unwrap_or(fields[N - 1]);
+    }
     Ok(fields)
 }
 

@@ -231,7 +231,8 @@ pub struct Method {
     pub edges: usize,
     /// Useful edges that this plan does not have.
     pub refused: Vec<Refused>,
-    /// What moved in its first session.
+    /// What moved in its first session, estimate included: that of the run's own method is the training with all
+    /// rows, that of the others the first fold.
     pub moved: Moved,
     /// Information that flows outside the ledger.
     pub flows: Vec<Flow>,

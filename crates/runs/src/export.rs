@@ -28,12 +28,14 @@ const COMPETING: &str = "
     ORDER BY a.id, b.id";
 
 /// Every table that is exported, with its query.
-const TABLES: [(&str, &str); 16] = [
+const TABLES: [(&str, &str); 17] = [
     (
         "participants.csv",
-        "SELECT name AS participant, source, source_hash, samples, few FROM participants ORDER BY id",
+        // As `--samples` of `select` reads it.
+        "SELECT name AS participant, samples, few, source, source_hash FROM participants ORDER BY id",
     ),
     (
+        // As `--competing` reads it.
         "competing.csv",
         "SELECT a.name AS a, b.name AS b, since FROM competing
          JOIN participants AS a ON a.id = competing.a JOIN participants AS b ON b.id = competing.b
@@ -53,7 +55,16 @@ const TABLES: [(&str, &str); 16] = [
          WHERE session <> 'final' ORDER BY repeat, participant, row",
     ),
     (
+        // As `--benefit` reads it: the benefits that the run's own plan was made of.
         "benefits.csv",
+        "SELECT helper.name AS \"from\", helped.name AS \"to\", benefit, related FROM benefits
+         JOIN (SELECT session, estimator FROM trainings ORDER BY id LIMIT 1) USING (session, estimator)
+         JOIN participants AS helper ON helper.id = benefits.helper
+         JOIN participants AS helped ON helped.id = benefits.helped
+         ORDER BY helped.id, helper.id",
+    ),
+    (
+        "estimates.csv",
         "SELECT session, estimator, helper.name AS \"from\", helped.name AS \"to\", benefit, related FROM benefits
          JOIN participants AS helper ON helper.id = benefits.helper
          JOIN participants AS helped ON helped.id = benefits.helped

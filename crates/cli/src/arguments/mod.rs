@@ -109,10 +109,12 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct GraphFiles {
-    /// Who competes with whom: CSV with header `a,b`, or an n × n .npy matrix.
+    /// Who competes with whom: CSV with header `a,b`, such as `competing.csv` of `export`, or an
+    /// n × n .npy matrix.
     #[arg(long, value_name = "FILE")]
     pub competing: PathBuf,
-    /// Who would help whom: CSV with header `from,to,benefit`, or an n × n .npy matrix.
+    /// Who would help whom: CSV with header `from,to,benefit`, such as `benefits.csv` of `export`, or an
+    /// n × n .npy matrix.
     #[arg(long, value_name = "FILE")]
     pub benefit: PathBuf,
 }
@@ -199,7 +201,8 @@ pub struct ObjectiveArguments {
     #[arg(long, value_parser = entry::<ObjectiveKind>(), default_value_t = Choice(&ObjectiveKind::Welfare))]
     pub objective: Choice<ObjectiveKind>,
     /// For the objective `diminishing`: how many samples each participant has, CSV with header
-    /// `participant,samples`. Benefits are then in samples, too: "worth 120 rows of its own".
+    /// `participant,samples`, such as `participants.csv` of `export`. Benefits are then in samples,
+    /// too: "worth 120 rows of its own".
     #[arg(long, value_name = "FILE")]
     pub samples: Option<PathBuf>,
 }
@@ -324,7 +327,8 @@ pub enum Format {
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {
-    /// Who competes with whom: CSV with header `a,b`, or an n × n .npy matrix.
+    /// Who competes with whom: CSV with header `a,b`, such as `competing.csv` of `export`, or an
+    /// n × n .npy matrix.
     #[arg(long, value_name = "FILE")]
     pub competing: PathBuf,
     /// The plan, a file written by `select --out`.

@@ -201,7 +201,7 @@ fn by_value(
 
 /// Points to what is no number in columns that are of numbers otherwise.
 fn strange_texts(files: &[PathBuf], surveys: &[Survey], columns: &Columns) {
-    let numbers = columns.used(|usage| matches!(usage, Use::Numbers { .. }));
+    let numbers = columns.used(|usage| matches!(usage, Use::Numbers(_)));
     for (path, survey) in files.iter().zip(surveys) {
         for column in survey.columns.iter().filter(|column| numbers.contains(&column.name)) {
             if let Some((line, text)) = &column.first_text {

@@ -1,7 +1,7 @@
 //! Runs: from a federation file to models, killed and resumed, with faults, on real forms.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs::{self, File},
     path::Path,
@@ -709,6 +709,35 @@ fn init_looks_at_what_columns_hold() {
     assert!(!check.contains("looks like"), "{check}");
 }
 
+/// Profits and losses have long tails on both sides: their ranks are proposed, and of amounts without losses the
+/// logarithms. The federation runs as it is written.
+#[test]
+fn init_proposes_ranks_where_logarithms_do_not_help() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("firms")).expect("a folder");
+    for (name, first) in [("a", 1), ("b", 2)] {
+        let mut table = String::from("profit,cost,age,failed\n");
+        for row in 0..80 {
+            let place = f64::from((row * 37 + first) % 80);
+            let far = (-2.0 * ((place % 40.0 + 0.5) / 40.0).ln()).exp();
+            let profit = if place < 40.0 { far - 1.0 } else { 1.0 - far };
+            let cost = f64::from((row * 13 + first) % 40) / 4.0;
+            let _ = writeln!(table, "{profit:.3},{:.2},{},{}", cost.exp(), 20 + row % 50, row % 2);
+        }
+        sandbox.write(&format!("firms/{name}.csv"), &table);
+    }
+    let output = sandbox.run(&["init", "firms"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let written = fs::read_to_string(sandbox.path("firms/federation.toml")).expect("written");
+    let lines: Vec<&str> = written.lines().collect();
+    assert!(
+        lines.contains(&"log = [\"cost\"]") && lines.contains(&"rank = [\"profit\"]"),
+        "{written}"
+    );
+    let run = sandbox.run(&["run", "firms/federation.toml", "--repeats", "1"]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+}
+
 #[test]
 fn init_keeps_the_rows_of_a_patient_together() {
     let sandbox = Sandbox::new();
@@ -828,6 +857,52 @@ fn the_heart_example_runs() {
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     assert!(text(&run.stdout).contains("4 participants, 1 competing pair; complete."));
     assert_eq!(sandbox.run(&["audit", "run"]).status.code(), Some(0));
+}
+
+/// The exported tables of a run are what `select` and `explain` read: the plan is found again, and every edge
+/// that was refused is refused for the same reason.
+#[test]
+fn exported_tables_give_the_plan_and_its_refusals() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["demo", "--out", "demo"]).status.code(), Some(0));
+    assert_eq!(sandbox.run(&["export", "demo", "--to", "tables"]).status.code(), Some(0));
+    let graphs = ["--competing", "tables/competing.csv", "--benefit", "tables/benefits.csv"];
+    let samples = ["--samples", "tables/participants.csv", "--objective", "diminishing"];
+    let select = [&["select", "--policy", "optimal", "--format", "json"], &graphs[..], &samples];
+    let output = sandbox.run(&select.concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let edges = |plan: &str| -> BTreeSet<(String, String)> {
+        let plan: Value = serde_json::from_str(plan).expect("a plan");
+        let edge = |edge: &Value| {
+            let name = |key: &str| edge[key].as_str().expect("a name").to_owned();
+            (name("from"), name("to"))
+        };
+        plan["usage"].as_array().expect("edges").iter().map(edge).collect()
+    };
+    let read = |file: &str| fs::read_to_string(sandbox.path(file)).expect("a file");
+    let used = edges(&read("tables/proof/plan.json"));
+    assert_eq!(edges(&text(&output.stdout)), used);
+    let refusals = read("tables/refusals.csv");
+    let mut refused = csv::Reader::from_reader(refusals.as_bytes());
+    let refused = refused.records().map(|record| record.expect("a record"));
+    let refused: Vec<csv::StringRecord> =
+        refused.filter(|one| (&one[0], &one[1]) == ("final", "optimal+evidence")).collect();
+    assert!(!refused.is_empty() && !used.is_empty());
+    let asked = refused.iter().map(|one| (&one[2], &one[3], Some(&one[4])));
+    for (from, to, reason) in asked.chain(used.iter().map(|(a, b)| (&**a, &**b, None))) {
+        let explain = ["explain", "--plan", "tables/proof/plan.json", "--format", "json", from, to];
+        let output = sandbox.run(&[&explain[..], &graphs].concat());
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer");
+        let Some(reason) = reason else {
+            assert_eq!(answer["verdict"], "used", "{from} → {to}");
+            continue;
+        };
+        assert_eq!(answer["verdict"], "refused", "{from} → {to}");
+        let pair = answer["because"]["pair"].as_array().expect("two competitors");
+        for name in pair.iter().filter_map(Value::as_str) {
+            assert!(reason.contains(name), "{name}: {reason}");
+        }
+    }
 }
 
 /// The lenders' example, made anew from a file of the same form, and as it stands.

@@ -32,15 +32,26 @@ settings! {
     pub struct Trunks {
         /// Networks that each participant trains after its first, each from another friend's hidden
         /// layers, or from a random start where friends are too few. All share the gradient budget equally.
-        pub networks: usize = 4,
+        /// By default one to four: with the first, one for every 1,500 gradients of the budget.
+        pub networks: Option<usize> = None,
         /// Friends' hidden layers that are also used as they are, at most: those that suit best.
         pub frozen: usize = 8,
     }
 }
 
+/// Gradients of the budget for each network, where their number is not set. See
+/// `docs/decisions/0032-networks-by-budget.md`.
+const GRADIENTS_EACH: usize = 1500;
+
+/// The number of networks after the first that a budget is for.
+fn networks_for(evaluations: usize) -> usize {
+    (evaluations / GRADIENTS_EACH).clamp(2, 5) - 1
+}
+
 impl Settings for Trunks {
     fn check(&self) -> Result<(), BadSettings> {
-        in_range("networks", (1..=100).contains(&self.networks), "1 to 100")?;
+        let is_number = self.networks.is_none_or(|networks| (1..=100).contains(&networks));
+        in_range("networks", is_number, "1 to 100")?;
         in_range("frozen", self.frozen <= 100, "0 to 100")
     }
 }
@@ -67,11 +78,13 @@ impl ByMessages for Trunks {
         _: &BenefitGraph,
         effort: Effort,
     ) -> Box<dyn Coordinate> {
-        let first = effort.evaluations / (self.networks + 1);
-        let others = (effort.evaluations - first) / self.networks;
+        let networks = self.networks.unwrap_or_else(|| networks_for(effort.evaluations));
+        let first = effort.evaluations / (networks + 1);
+        let others = (effort.evaluations - first) / networks;
         let friends = |of: usize| ones(usage.collaborators(of)).collect();
         let relay = Relay {
-            settings: self.clone(),
+            networks,
+            frozen: self.frozen,
             done: 0,
             first: Pace::new(effort.local_steps, first),
             others: Pace::new(effort.local_steps, others),
@@ -91,7 +104,10 @@ impl ByMessages for Trunks {
 /// rounds in which the other networks are trained.
 #[derive(Serialize, Deserialize)]
 struct Relay {
-    settings: Trunks,
+    /// Networks after the first.
+    networks: usize,
+    /// Friends' trunks that are also used as they are, at most.
+    frozen: usize,
     done: usize,
     first: Pace,
     others: Pace,
@@ -120,7 +136,7 @@ impl Combiner for Relay {
     }
 
     fn ask(&self, participant: usize) -> Question<'_> {
-        let Trunks { networks, frozen } = self.settings;
+        let Self { networks, frozen, .. } = *self;
         let delivery = self.first.rounds();
         if self.done == self.rounds() {
             return Question { ask: Ask::Finish(Finish::Together), given: Vec::new() };
@@ -174,5 +190,19 @@ impl Combiner for Relay {
         let parts: Vec<(usize, f64)> = parts.collect();
         let total: f64 = parts.iter().map(|(_, part)| part).sum();
         parts.into_iter().map(|(from, part)| (from, (part / total) as f32)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_says_how_many_networks_are_trained() {
+        for (evaluations, networks) in
+            [(1, 2), (500, 2), (4499, 2), (4500, 3), (6000, 4), (7500, 5), (1_000_000, 5)]
+        {
+            assert_eq!(networks_for(evaluations) + 1, networks, "{evaluations} gradients");
+        }
     }
 }

@@ -143,7 +143,7 @@ pub fn subjects() -> Vec<Subject> {
         Subject::trains(Case::new(), Mixing { mix: Mixed::Gradients, ..mixing }),
         Subject::trains(Case::new(), local.clone()),
         Subject::trains(Case::linear(), local),
-        Subject::trains(Case::new(), Trunks { networks: 2, frozen: 2 }),
+        Subject::trains(Case::new(), Trunks { networks: Some(2), frozen: 2 }),
         Subject::trains(Case::linear(), Evidence { single_source: true, ..Evidence::default() }),
         // All columns are left out.
         Subject::trains(Case::linear(), Evidence { fewest: 1000, ..Evidence::default() }),

@@ -61,6 +61,11 @@ fn learner(
 
 const HIDDEN: [usize; 2] = [16, 8];
 
+/// Five networks: of 100 gradients each of them has 20, so that trunks are sent in round 2 and delivered in round 3.
+fn five_networks() -> Trunks {
+    Trunks { networks: Some(4), ..Trunks::default() }
+}
+
 /// Participants of one task with random competitions.
 struct Case {
     competing: CompetingGraph,
@@ -167,7 +172,7 @@ fn ends(case: &Case, trainer: &dyn Trainer, friends: bool, evaluations: usize) -
 #[test]
 fn trunks_are_committed_before_anything_is_received() {
     let case = Case::new(1, &[[30, 15, 20]; 6], None);
-    let ended = ends(&case, &Trunks::default(), true, 100);
+    let ended = ends(&case, &five_networks(), true, 100);
     let committed: Vec<&Transfer> = ended.transfers.iter().filter(|t| t.from.is_some()).collect();
     assert_eq!(committed.len(), 6);
     for (at, transfer) in committed.iter().enumerate() {
@@ -262,6 +267,18 @@ fn friends_of_one_task_help_more_than_an_ensemble() {
     assert!(friends < 0.95 * control && control < one, "{one} {control} {friends}");
 }
 
+/// A small gradient budget trains two networks, which are then better than five. (Seeds 1 to 4.)
+#[test]
+fn a_small_budget_is_not_divided_among_many_networks() {
+    let (mut by_budget, mut five) = (0.0, 0.0);
+    for seed in 1..=4 {
+        let case = Case::new(seed, &[[60, 30, 500]; 8], None);
+        by_budget += case.test_loss(&ends(&case, &Trunks::default(), true, 300));
+        five += case.test_loss(&ends(&case, &five_networks(), true, 300));
+    }
+    assert!(by_budget < 0.97 * five, "{by_budget} {five}");
+}
+
 /// A participant with a row of each part, or with one class, learns like everybody.
 #[test]
 fn a_participant_with_hardly_any_data_ends() {
@@ -289,7 +306,7 @@ fn the_others_learn_without_one() {
     ] {
         let faults = Faults(vec![Fault { participant: 1, kind, first: round, last: round }]);
         let plan = case.plan(true);
-        let ended = run(&case, &Trunks::default(), &plan, 100, (&faults, false));
+        let ended = run(&case, &five_networks(), &plan, 100, (&faults, false));
         let incidents: Vec<_> = incident.into_iter().map(|incident| (1, incident)).collect();
         assert_eq!(ended.incidents, incidents);
         for other in to(1) {
@@ -301,7 +318,7 @@ fn the_others_learn_without_one() {
     // Who is away when trunks are delivered learns alone.
     let away = Fault { participant: 1, kind: FaultKind::Missing, first: 3, last: 3 };
     let plan = case.plan(true);
-    let ended = run(&case, &Trunks::default(), &plan, 100, (&Faults(vec![away]), false));
+    let ended = run(&case, &five_networks(), &plan, 100, (&Faults(vec![away]), false));
     assert_eq!(ended.carried[1], [1]);
     assert_eq!(ended.parts[1], [(1, 1.0)]);
 }
@@ -312,7 +329,7 @@ fn a_trunk_is_not_committed_late() {
     let case = Case::new(6, &[[30, 15, 20]; 5], None);
     let late = Fault { participant: 1, kind: FaultKind::Missing, first: 1, last: 2 };
     let plan = case.plan(true);
-    let ended = run(&case, &Trunks::default(), &plan, 100, (&Faults(vec![late]), false));
+    let ended = run(&case, &five_networks(), &plan, 100, (&Faults(vec![late]), false));
     assert!(ended.transfers.iter().all(|transfer| transfer.from != Some(1)));
     assert!(ended.transfers.iter().any(|transfer| transfer.to == Some(1)));
     for other in [0, 2, 3, 4] {

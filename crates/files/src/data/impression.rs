@@ -1,4 +1,4 @@
-//! What a column seems to hold: identifiers, dates, amounts with a long tail, or something to learn from.
+//! What a column seems to hold: identifiers, dates, numbers with a long tail, or something to learn from.
 
 use std::{
     collections::HashSet,
@@ -18,6 +18,13 @@ const LONG_TAIL: f64 = 2.0;
 
 /// The same where all numbers are positive, as amounts are that nobody is without.
 const POSITIVE_TAIL: f64 = 1.0;
+
+/// The excess kurtosis above which a distribution around 0 has long tails; that of the exponential distribution
+/// is 6, that of the normal distribution 0.
+const HEAVY_TAILS: f64 = 6.0;
+
+/// Different numbers below which ranks are hardly other numbers.
+const FEW_RANKS: usize = 20;
 
 /// Rows with the same identifier, on average, up to which these are patients, customers or the like.
 const MOST_ROWS: usize = 10;
@@ -46,9 +53,13 @@ pub enum Impression {
     /// `01/31/2024`, `31-Jan-24` or, with at least 20 values, `20240131` or seconds or milliseconds since 1970
     /// (`1658900760`).
     Date,
-    /// Numbers of at least 0, at least 20 of them, with a skewness above 2 (above 1 where all are positive), of
+    /// Numbers of one sign or 0, at least 20 of them, with a skewness above 2 (above 1 where none is 0), of
     /// which logarithms take away at least half: amounts of money, most of them small, a few very large.
     LongTail,
+    /// Numbers with a long tail that logarithms do not take away, at least 20 of which differ: of both signs, with a
+    /// skewness above 2 or an excess kurtosis above 6, such as profits and losses; or of one sign, with a skewness above
+    /// 2, such as shares far below 1. Ranks take it away.
+    HeavyTail,
 }
 
 /// Sees the values of a column, one by one.
@@ -62,6 +73,7 @@ pub(super) struct Judge {
     whole: Option<Whole>,
     numbers: usize,
     least: f64,
+    largest: f64,
     plain: Moments,
     logs: Moments,
 }
@@ -79,6 +91,7 @@ impl Judge {
             different: Some(HashSet::new()),
             whole: Some(Whole::default()),
             least: f64::INFINITY,
+            largest: f64::NEG_INFINITY,
             ..Self::default()
         }
     }
@@ -107,8 +120,9 @@ impl Judge {
             let value = f64::from(value);
             self.numbers += 1;
             self.least = self.least.min(value);
+            self.largest = self.largest.max(value);
             self.plain.take(value);
-            self.logs.take(value.abs().ln_1p());
+            self.logs.take(value.abs().ln_1p().copysign(value));
         }
     }
 
@@ -144,11 +158,29 @@ impl Judge {
         if is_name && are_few_each && names_groups(name) {
             return Some(Impression::Group);
         }
+        let are_numbers = 10 * texts <= self.values;
+        Some(if are_numbers { self.tail(different) } else { Impression::Ordinary })
+    }
+
+    /// Which tail numbers have, of which so many differ.
+    fn tail(&self, different: usize) -> Impression {
         let skew = self.plain.skewness();
-        let is_amount = 10 * texts <= self.values && self.least >= 0.0;
-        let tail = if self.least > 0.0 { POSITIVE_TAIL } else { LONG_TAIL };
-        let has_tail = skew > tail && 2.0 * self.logs.skewness().abs() < skew;
-        Some(if is_amount && has_tail { Impression::LongTail } else { Impression::Ordinary })
+        let can_rank = different >= FEW_RANKS;
+        if self.least < 0.0 && self.largest > 0.0 {
+            let is_heavy = skew.abs() > LONG_TAIL || self.plain.excess_kurtosis() > HEAVY_TAILS;
+            return if is_heavy && can_rank { Impression::HeavyTail } else { Impression::Ordinary };
+        }
+        // The tail of amounts points away from 0.
+        let skew = if self.least < 0.0 { -skew } else { skew };
+        let is_never_0 = self.least > 0.0 || self.largest < 0.0;
+        let tail = if is_never_0 { POSITIVE_TAIL } else { LONG_TAIL };
+        if skew > tail && 2.0 * self.logs.skewness().abs() < skew {
+            Impression::LongTail
+        } else if skew > LONG_TAIL && can_rank {
+            Impression::HeavyTail
+        } else {
+            Impression::Ordinary
+        }
     }
 }
 
@@ -171,6 +203,7 @@ struct Moments {
     mean: f64,
     squares: f64,
     cubes: f64,
+    fourths: f64,
 }
 
 impl Moments {
@@ -181,16 +214,31 @@ impl Moments {
         let share = delta / n;
         let square = delta * share * before;
         self.mean += share;
+        self.fourths += square * share * share * (n * n - 3.0 * n + 3.0)
+            + 6.0 * share * share * self.squares
+            - 4.0 * share * self.cubes;
         self.cubes += square * share * (n - 2.0) - 3.0 * share * self.squares;
         self.squares += square;
     }
 
+    fn are_equal(&self) -> bool {
+        self.squares <= 1e-12 * self.count * self.mean * self.mean
+    }
+
     /// 0 for equal values.
     fn skewness(&self) -> f64 {
-        if self.squares <= 1e-12 * self.count * self.mean * self.mean {
+        if self.are_equal() {
             return 0.0;
         }
         self.count.sqrt() * self.cubes / self.squares.powf(1.5)
+    }
+
+    /// 0 for equal values, and about 0 for those of a normal distribution.
+    fn excess_kurtosis(&self) -> f64 {
+        if self.are_equal() {
+            return 0.0;
+        }
+        self.count * self.fourths / (self.squares * self.squares) - 3.0
     }
 }
 
@@ -439,13 +487,48 @@ mod tests {
         let amounts = (0..200).map(|row| amount(row).to_string());
         assert_eq!(judge("amount", amounts), Some(Impression::LongTail));
         let debts = (0..200).map(|row| (-amount(row)).to_string());
-        assert_eq!(judge("debts", debts), Some(Impression::Ordinary));
+        assert_eq!(judge("debts", debts), Some(Impression::LongTail), "logarithms keep the sign");
         let rare = (0..200).map(|row| i32::from(row % 50 == 0).to_string());
         assert_eq!(judge("rare", rare), Some(Impression::Ordinary), "logarithms change nothing");
         assert_eq!(judge("same", vec!["7".to_owned(); 50]), Some(Impression::Ordinary));
         let huge = (0..50).map(|row| if row == 9 { "3e38" } else { "1e38" }.to_owned());
         assert_eq!(judge("huge", huge), Some(Impression::Ordinary));
         assert_eq!(judge("nothing", []), None);
+    }
+
+    /// The quantiles of distributions: long tails on both sides of 0, and amounts so small that ln(1 + x) is x.
+    #[test]
+    fn tails_that_logarithms_do_not_take_away_are_seen() {
+        let quantiles = || (0..200).map(|row| f64::from(row * 37 % 200) / 200.0 + 0.0025);
+        let texts = |of: &dyn Fn(f64) -> f64| -> Vec<String> {
+            quantiles().map(|quantile| of(quantile).to_string()).collect()
+        };
+        let profit = |at: f64| {
+            let far = (-2.0 * (2.0 * at.min(1.0 - at)).ln()).exp() - 1.0;
+            if at < 0.5 { -far } else { far }
+        };
+        assert_eq!(judge("profit", texts(&profit)), Some(Impression::HeavyTail));
+        let with_zeros = |at: f64| if at > 0.8 { profit(at) } else { 0.0 };
+        assert_eq!(judge("gain", texts(&with_zeros)), Some(Impression::LongTail), "of one sign");
+        let share = |at: f64| 1e-4 * profit(0.5 + 0.5 * at);
+        assert_eq!(judge("share", texts(&share)), Some(Impression::HeavyTail));
+        assert_eq!(judge("loss", texts(&|at| -share(at))), Some(Impression::HeavyTail));
+        // Near a normal distribution, and one whose tail points to 0.
+        let change = |at: f64| (at / (1.0 - at)).ln();
+        assert_eq!(judge("change", texts(&change)), Some(Impression::Ordinary));
+        let saturation = |at: f64| 100.0 / (1.0 + 0.01 / at);
+        assert_eq!(judge("saturation", texts(&saturation)), Some(Impression::Ordinary));
+        // Ranks of three numbers are three numbers.
+        let rare = |at: f64| {
+            if at > 0.98 {
+                5.0
+            } else if at < 0.01 {
+                -5.0
+            } else {
+                0.0
+            }
+        };
+        assert_eq!(judge("rare", texts(&rare)), Some(Impression::Ordinary));
     }
 
     #[test]
@@ -456,5 +539,6 @@ mod tests {
         let mean = values.iter().sum::<f64>() / 100.0;
         let of = |power| values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / 100.0;
         assert!((moments.skewness() - of(3) / of(2).powf(1.5)).abs() < 1e-9);
+        assert!((moments.excess_kurtosis() - of(4) / of(2).powi(2) + 3.0).abs() < 1e-9);
     }
 }

@@ -122,6 +122,12 @@ fn every_message_and_hint() {
             benefit("from,to,benefit\nCity,North,0.5\nNorth,City,1\nCity,North,0.4\n"),
         ),
         (
+            "benefits of all estimates",
+            benefit("session,estimator,from,to,benefit,related\nfinal,evidence,City,North,1,0.9\n"),
+        ),
+        ("a column that is not known", benefit("from,to,benefit,allowed\nCity,North,1,no\n")),
+        ("an exported column left out", benefit("from,to,benefit,related\nCity,North,1\n")),
+        (
             "a name that would move the cursor",
             benefit("from,to,benefit\n\"a\u{1b}[2J\nb\",North,-1\n"),
         ),

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use fedcompetitors_files::{
-    PlanDocument, parse_certificate, parse_graphs, parse_participants, parse_plan, plan_json,
-    write_benefit, write_benefit_matrix, write_certificate, write_competing,
+    PlanDocument, parse_certificate, parse_graphs, parse_participants, parse_plan, parse_samples,
+    plan_json, write_benefit, write_benefit_matrix, write_certificate, write_competing,
     write_competing_matrix, write_participants,
 };
 use fedcompetitors_graphs::{BenefitGraph, Certificate, CompetingGraph, Participants, Provenance};
@@ -161,6 +161,24 @@ fn spreadsheet_habits_are_understood() {
         "first the benefit file, then the competing file"
     );
     assert_eq!(graphs.warnings.len(), 1, "St Mary is in one file only");
+}
+
+#[test]
+fn exported_columns_are_read_past() {
+    let here = Path::new(HERE);
+    let competing = "a,b,since\r\nSt Mary,General,0\r\n";
+    let benefit = "from,to,benefit,related\r\nSmith,General,0.5,\r\nGeneral,Smith,0.2,0.9\r\n";
+    let graphs = parse_graphs((here, competing.as_bytes()), (here, benefit.as_bytes()), None)
+        .expect("valid");
+    let participants = graphs.benefit.participants();
+    let [smith, general, mary] = [0, 1, 2];
+    assert!(participants.names().eq(["Smith", "General", "St Mary"]));
+    let benefits: Vec<(usize, f64)> = graphs.benefit.helpers(general).collect();
+    assert_eq!(benefits, [(smith, 0.5)]);
+    assert!(graphs.competing.competes(mary, general) && !graphs.competing.competes(smith, mary));
+    let samples = "participant,samples,few,source,source_hash\nSmith,3,1,a.csv,x\nGeneral,20,0,b.csv,\nSt Mary,7,0,c.csv,y\n";
+    let samples = parse_samples(here, samples.as_bytes(), participants).expect("valid");
+    assert_eq!(samples.counts(), [3.0, 20.0, 7.0]);
 }
 
 #[test]

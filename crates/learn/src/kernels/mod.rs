@@ -49,6 +49,10 @@ macro_rules! kernel {
     (@result $result:ty) => { $result };
 }
 
+mod triangle;
+
+pub use triangle::{MOST_FACTORISED, Order, factorise, solve_lower, solve_upper, substitute};
+
 kernel! {
     /// `target += factor · values`.
     pub fn add_scaled<'a>(target: &'a mut [f32], factor: f32, values: &'a [f32]) {

@@ -9,6 +9,12 @@ use crate::{
 /// Rows that are worked on together, so that they stay in the caches.
 const TILE: usize = 512;
 
+/// Features that are gone through twice while they are in the caches.
+const CACHED: usize = 1 << 15;
+
+/// Columns of a curvature that are computed together.
+const PANEL: usize = 128;
+
 /// What is to be predicted, as a linear model sees it.
 #[derive(Debug, Clone, PartialEq)]
 enum Response {
@@ -118,15 +124,30 @@ impl Rows {
     /// The columns in which fewer than `fewest` rows differ from the most frequent value: of a category
     /// those with few ones or few zeros, of numbers those that are nearly always missing or the same. A
     /// sum over rows may give these rows away.
+    #[expect(clippy::float_cmp, reason = "whether values are the same is what is asked for")]
     pub fn rare_columns(&self, fewest: usize) -> Vec<usize> {
         let is_rare = |column: &usize| {
+            let values = || self.features.iter().skip(*column).step_by(self.width);
+            let count = self.len();
+            if count >= 2 * fewest {
+                // Only a value of more than half of the rows can be frequent enough: it is what is left where
+                // pairs of different values are taken away.
+                let (mut frequent, mut surplus) = (f64::NAN, 0_usize);
+                for value in values() {
+                    match (surplus, *value == frequent) {
+                        (0, _) => (frequent, surplus) = (*value, 1),
+                        (_, true) => surplus += 1,
+                        (_, false) => surplus -= 1,
+                    }
+                }
+                return values().filter(|value| **value != frequent).count() < fewest;
+            }
             // The sum makes 0 of −0.
-            let values = self.features.iter().skip(*column).step_by(self.width);
-            let mut values: Vec<f64> = values.map(|value| value + 0.0).collect();
+            let mut values: Vec<f64> = values().map(|value| value + 0.0).collect();
             values.sort_unstable_by(f64::total_cmp);
             let most =
                 values.chunk_by(|a, b| a.total_cmp(b).is_eq()).map(<[f64]>::len).max().unwrap_or(0);
-            values.len() - most < fewest
+            count - most < fewest
         };
         (0..self.columns()).filter(is_rare).collect()
     }
@@ -219,25 +240,46 @@ impl Rows {
 
     /// The summed loss of these coefficients.
     pub fn loss(&self, parameters: &[f64]) -> f64 {
-        self.residuals(&mut self.scores(parameters))
+        self.residuals(0, &mut self.scores(parameters))
     }
 
     /// The summed loss; adds its gradient.
     pub(super) fn gradient(&self, parameters: &[f64], gradient: &mut [f64]) -> f64 {
-        let mut scores = self.scores(parameters);
-        let loss = self.residuals(&mut scores);
-        let (rows, outputs) = (self.len(), self.outputs());
-        let features = View::new(&self.features[..], rows, self.width).transposed();
-        multiply(features, View::new(&scores, rows, outputs), gradient, true);
+        let mut loss = 0.0;
+        self.there_and_back(parameters, gradient, |first, scores| {
+            loss += self.residuals(first, scores);
+        });
         loss
     }
 
-    /// The summed loss of these scores, over which its gradient is written.
-    fn residuals(&self, scores: &mut [f64]) -> f64 {
+    /// Adds the features, transposed, times what `change` makes of the scores. `change` gets some rows at a
+    /// time, with the number of the first, so that features are still in the caches on the way back.
+    fn there_and_back(
+        &self,
+        parameters: &[f64],
+        product: &mut [f64],
+        mut change: impl FnMut(usize, &mut [f64]),
+    ) {
+        let (width, outputs) = (self.width, self.outputs());
+        let together = (CACHED / width).clamp(8, TILE);
+        let mut scores = vec![0.0; together * outputs];
+        let parameters = View::new(parameters, width, outputs);
+        for (tile, features) in self.features.chunks(together * width).enumerate() {
+            let rows = features.len() / width;
+            let scores = &mut scores[..rows * outputs];
+            let features = View::new(features, rows, width);
+            multiply(features, parameters, scores, false);
+            change(tile * together, scores);
+            multiply(features.transposed(), View::new(scores, rows, outputs), product, true);
+        }
+    }
+
+    /// The summed loss of the scores of some rows, from `first` on, over which its gradient is written.
+    fn residuals(&self, first: usize, scores: &mut [f64]) -> f64 {
         match &self.response {
             Response::Values { values, precision, .. } => {
                 let mut squares = 0.0;
-                for (score, value) in scores.iter_mut().zip(values) {
+                for (score, value) in scores.iter_mut().zip(&values[first..]) {
                     let difference = *score - value;
                     squares += difference * difference;
                     *score = precision * difference;
@@ -246,7 +288,7 @@ impl Rows {
             }
             Response::Binary(labels) => {
                 let mut sum = 0.0;
-                for (score, &label) in scores.iter_mut().zip(labels) {
+                for (score, &label) in scores.iter_mut().zip(&labels[first..]) {
                     let odds = if label == 1 { -*score } else { *score };
                     // ln(1 + e^odds) without overflow.
                     sum += (-odds.abs()).exp().ln_1p() + odds.max(0.0);
@@ -256,7 +298,7 @@ impl Rows {
             }
             Response::Classes(labels, count) => {
                 let mut sum = 0.0;
-                for (row, &label) in scores.chunks_exact_mut(*count).zip(labels) {
+                for (row, &label) in scores.chunks_exact_mut(*count).zip(&labels[first..]) {
                     let right = row[label as usize];
                     sum += softmax(row) - right;
                     row[label as usize] -= 1.0;
@@ -272,12 +314,16 @@ impl Rows {
         let mut curvature = vec![0.0; size * size];
         let mut scores = self.scores(parameters);
         self.probabilities(&mut scores);
-        // A block for each pair of outputs, which is then laid out by feature and output.
-        let mut block = vec![0.0; width * width];
+        // A square for each pair of outputs, which is then laid out by feature and output. Squares are
+        // symmetric: of a few columns at a time the part on and below the diagonal is computed.
+        let panels = (0..width).step_by(PANEL).map(|first| (first, PANEL.min(width - first)));
+        let panels: Vec<(usize, usize)> = panels.collect();
+        let mut products: Vec<Vec<f64>> =
+            panels.iter().map(|(first, columns)| vec![0.0; (width - first) * columns]).collect();
         let mut weighted = Vec::new();
         for first in 0..outputs {
             for second in 0..=first {
-                block.fill(0.0);
+                products.iter_mut().for_each(|product| product.fill(0.0));
                 let tiles = self.features.chunks(TILE * width);
                 for (features, scores) in tiles.zip(scores.chunks(TILE * outputs)) {
                     let rows = features.len() / width;
@@ -287,14 +333,22 @@ impl Rows {
                         let weight = self.weight(probabilities, first, second);
                         weighted.extend(row.iter().map(|value| weight * value));
                     }
-                    let left = View::new(features, rows, width).transposed();
-                    multiply(left, View::new(&weighted, rows, width), &mut block, true);
+                    for ((start, columns), product) in panels.iter().zip(&mut products) {
+                        let left = View::block(&features[*start..], rows, width - start, width);
+                        let right = View::block(&weighted[*start..], rows, *columns, width);
+                        multiply(left.transposed(), right, product, true);
+                    }
                 }
-                for (row, values) in block.chunks_exact(width).enumerate() {
-                    for (column, value) in values.iter().enumerate() {
-                        let (a, b) = (row * outputs + first, column * outputs + second);
-                        curvature[a * size + b] = *value;
-                        curvature[b * size + a] = *value;
+                for ((start, columns), product) in panels.iter().zip(&products) {
+                    for (row, values) in product.chunks_exact(*columns).enumerate() {
+                        for (column, value) in values.iter().take(row + 1).enumerate() {
+                            let (row, column) = (start + row, start + column);
+                            for (row, column) in [(row, column), (column, row)] {
+                                let (a, b) = (row * outputs + first, column * outputs + second);
+                                curvature[a * size + b] = *value;
+                                curvature[b * size + a] = *value;
+                            }
+                        }
                     }
                 }
             }
@@ -317,17 +371,20 @@ impl Rows {
         product: &mut [f64],
     ) {
         let outputs = self.outputs();
-        let mut changes = self.scores(vector);
-        let rows = changes.chunks_exact_mut(outputs).zip(probabilities.chunks_exact(outputs));
-        for (changes, probabilities) in rows {
-            let by = changes.to_vec();
-            for (first, change) in changes.iter_mut().enumerate() {
-                let part = |(second, by)| self.weight(probabilities, first, second) * by;
-                *change = by.iter().enumerate().map(part).sum();
+        self.there_and_back(vector, product, |first, changes| {
+            let probabilities = probabilities[first * outputs..].chunks_exact(outputs);
+            for (changes, probabilities) in changes.chunks_exact_mut(outputs).zip(probabilities) {
+                if let [change] = changes {
+                    *change *= self.weight(probabilities, 0, 0);
+                    continue;
+                }
+                let by = changes.to_vec();
+                for (first, change) in changes.iter_mut().enumerate() {
+                    let part = |(second, by)| self.weight(probabilities, first, second) * by;
+                    *change = by.iter().enumerate().map(part).sum();
+                }
             }
-        }
-        let features = View::new(&self.features[..], self.len(), self.width).transposed();
-        multiply(features, View::new(&changes, self.len(), outputs), product, true);
+        });
     }
 
     /// The part of [`Rows::curvature`] that belongs to the intercepts.
@@ -485,6 +542,59 @@ mod tests {
                 let first = rows.coefficients();
                 let expected = curvature[(first + row) * size + first + column];
                 assert!((found - expected).abs() < 1e-12 * found.abs().max(1.0));
+            }
+        }
+    }
+
+    /// The columns whose most frequent value, found by counting each, leaves too few rows.
+    #[expect(clippy::float_cmp, reason = "whether values are the same is what is asked for")]
+    #[test]
+    fn rare_columns_are_those_with_few_other_values() {
+        for case in 0..u64::from(repeat(300)) {
+            let mut stream = Stream::new(case, "rare columns", 0);
+            let (count, columns) = (1 + stream.below(20) as usize, 1 + stream.below(6) as usize);
+            let frequent = stream.unit();
+            let value = |stream: &mut Stream| {
+                if stream.unit() < frequent {
+                    [0.0, -0.0][stream.below(2) as usize]
+                } else {
+                    stream.below(4) as f64
+                }
+            };
+            let features: Vec<f64> = (0..count * columns).map(|_| value(&mut stream)).collect();
+            let rows = Rows::with_values(features.iter().copied(), columns, &vec![0.0; count]);
+            for fewest in 0..=count + 1 {
+                let is_rare = |column: &usize| {
+                    let values = || features.iter().skip(*column).step_by(columns);
+                    let others = |one: &f64| values().filter(|other| *other != one).count();
+                    values().map(others).min().is_some_and(|fewest_others| fewest_others < fewest)
+                };
+                let expected: Vec<usize> = (0..columns).filter(is_rare).collect();
+                assert_eq!(rows.rare_columns(fewest), expected, "case {case}, {fewest}");
+            }
+        }
+    }
+
+    /// With more rows and columns than are worked on together, the curvature times a vector is its product with
+    /// the vector.
+    #[test]
+    fn a_large_curvature_is_put_together_right() {
+        for (case, outputs) in [1, 3].into_iter().enumerate() {
+            let mut stream = Stream::new(case as u64, "large curvature", 0);
+            let (count, columns) = (TILE + 100, PANEL + 20);
+            let features: Vec<f64> = (0..count * columns).map(|_| stream.unit() - 0.5).collect();
+            let labels: Vec<u32> =
+                (0..count).map(|_| stream.below(outputs.max(2) as u64) as u32).collect();
+            let rows = Rows::with_classes(features.into_iter(), columns, &labels, outputs);
+            let size = rows.parameters();
+            let at: Vec<f64> = (0..size).map(|_| stream.unit() - 0.5).collect();
+            let along: Vec<f64> = (0..size).map(|_| stream.unit() - 0.5).collect();
+            let mut found = vec![0.0; size];
+            rows.curvature_times(&rows.probabilities_at(&at), &along, &mut found);
+            let curvature = rows.curvature(&at);
+            for (row, found) in curvature.chunks_exact(size).zip(found) {
+                let expected: f64 = row.iter().zip(&along).map(|(a, b)| a * b).sum();
+                assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0));
             }
         }
     }

@@ -146,7 +146,7 @@ impl Summary {
         value
     }
 
-    fn times(&self, theta: &[f64]) -> Vec<f64> {
+    pub(super) fn times(&self, theta: &[f64]) -> Vec<f64> {
         let size = self.coefficients();
         let mut product = vec![0.0; size];
         if size > 0 {

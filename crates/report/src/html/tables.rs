@@ -47,7 +47,7 @@ pub fn methods(summary: &Summary) -> Markup {
         p.note { (said(&legend(summary).replace('\n', " "))) }
         (figures("The methods", &headings, &rows))
         p.note {
-            "Better and worse off: participants whose whole interval of the gain is above or below 0. Gradients: for each participant, estimates included."
+            "Better and worse off: participants whose whole interval of the gain is above or below 0. Gradients: for each participant, estimates included. Moved: all messages of one training and its estimate, sent and delivered; of the run's own method the training with all rows, of the others that of the first fold."
         }
         @for note in notes(summary) { p.note { (said(&note)) } }
         @for sentence in plan_lines(summary) { p { (said(&sentence)) } }

@@ -289,6 +289,23 @@ fn a_forecast_counts_what_is_delivered() {
     assert!(received > 10.0 && by_other_rule >= received, "{received} {by_other_rule}");
 }
 
+/// What a method is said to have moved are the messages of one training with its estimate, not those of all folds.
+#[test]
+fn what_moved_is_that_of_one_training() {
+    let files =
+        ["A", "B"].map(|name| (name, table(if name == "A" { 1 } else { 2 }, 150, 2, drawn)));
+    let settings = "compare = [\"friends+evidence\"]\n[task]\ntarget = \"y\"\n[data]\nindicators = false\nignore = [\"who\", \"when\"]\n[evaluation]\nfolds = 2\nrepeats = 2\nreplicates = 100\n[training.evidence]\nsingle-source = true\n";
+    let folder = Case::new(settings, &files).expect("good");
+    let summary = summary(&folder.run()).expect("a record");
+    // Of two coefficients, three numbers of their curvature and two more, of four bytes each.
+    let message = 4 * (3 + 2);
+    for name in ["optimal+evidence", "friends+evidence"] {
+        let method = summary.methods.iter().find(|one| one.name == name).expect("a method");
+        // Two are sent for the estimate, two for the training, and two are delivered.
+        assert_eq!((method.moved.transfers, method.moved.bytes), (6, 6 * message), "{name}");
+    }
+}
+
 /// Two sources of which each has one column for itself, with nothing in common but their answers: each pair of
 /// coefficients would show one of them, so that the record says why nothing is received.
 #[test]

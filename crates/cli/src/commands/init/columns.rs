@@ -37,9 +37,15 @@ pub enum Use {
     /// Texts, too many for categories.
     Text,
     Categories,
-    Numbers {
-        log: bool,
-    },
+    Numbers(Learned),
+}
+
+/// What is learned of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learned {
+    Values,
+    Logarithms,
+    Ranks,
 }
 
 impl Columns {
@@ -130,9 +136,11 @@ impl Columns {
             Impression::Identifier => Use::Identifier,
             Impression::Group => Use::Group,
             Impression::Date => Use::Date,
-            _ if is_mostly_of_numbers(column) => {
-                Use::Numbers { log: *impression == Impression::LongTail }
-            }
+            _ if is_mostly_of_numbers(column) => Use::Numbers(match impression {
+                Impression::LongTail => Learned::Logarithms,
+                Impression::HeavyTail => Learned::Ranks,
+                _ => Learned::Values,
+            }),
             _ if column.distinct.is_none() => Use::Text,
             _ => Use::Categories,
         }

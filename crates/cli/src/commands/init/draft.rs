@@ -13,7 +13,7 @@ use fedcompetitors_select::Policy;
 
 use super::{
     Participant,
-    columns::{Columns, Use, is_mostly_of_numbers},
+    columns::{Columns, Learned, Use, is_mostly_of_numbers},
 };
 use crate::arguments::InitArguments;
 
@@ -139,7 +139,7 @@ impl Draft<'_> {
                 list(&all)
             );
         }
-        let features = columns.used(|usage| matches!(usage, Use::Categories | Use::Numbers { .. }));
+        let features = columns.used(|usage| matches!(usage, Use::Categories | Use::Numbers(_)));
         let _ = writeln!(
             text,
             "# The columns to learn from, in the order that all models have.\nfeatures = {}",
@@ -176,13 +176,22 @@ impl Draft<'_> {
         missing.sort();
         missing.dedup();
         let _ = writeln!(text, "missing = {}", list(&missing));
-        let logs = columns.used(|usage| usage == Use::Numbers { log: true });
-        if !logs.is_empty() {
-            let _ = writeln!(
-                text,
-                "# Most values are small and a few very large, as with amounts of money: logarithms are learned.\nlog = {}",
-                list(&logs)
-            );
+        for (learned, key, why) in [
+            (
+                Learned::Logarithms,
+                "log",
+                "Most values are small and a few very large, as with amounts of money: logarithms are learned.",
+            ),
+            (
+                Learned::Ranks,
+                "rank",
+                "A few values are very far from the others, and logarithms would not change that: ranks are learned.",
+            ),
+        ] {
+            let names = columns.used(|usage| usage == Use::Numbers(learned));
+            if !names.is_empty() {
+                let _ = writeln!(text, "# {why}\n{key} = {}", list(&names));
+            }
         }
         text.push_str(
             "scaling = \"own\"               # each participant scales by its own mean and deviation\n",
