@@ -202,7 +202,7 @@ impl Relations {
     /// are related: more rows bring less and less, as the tasks differ.
     pub fn worth(&self, from: usize, to: usize, relation: Relation) -> f64 {
         let rows = self.committed[from].as_ref().map_or(0, |one| one.rows) as f64;
-        rows / (1.0 + relation.saturation * self.receivers[to].curvature * rows)
+        rows / (1.0 + relation.expected() * self.receivers[to].curvature * rows)
     }
 
     /// Those of some helpers whose task is likelier the receiver's than another.
@@ -211,7 +211,7 @@ impl Relations {
             let relation = self.of(from, to).filter(|relation| relation.is_related())?;
             let probability = relation.probability();
             let worth = probability * self.worth(from, to, relation);
-            Some(Source { from, probability, saturation: relation.saturation, worth })
+            Some(Source { from, probability, saturation: relation.expected(), worth })
         });
         related.collect()
     }
@@ -302,7 +302,7 @@ pub struct Source {
     pub from: usize,
     /// The probability that its task is the receiver's.
     pub probability: f64,
-    /// The likeliest variance of the difference between the coefficients of the two.
+    /// The variance of the difference between the coefficients of the two that is to be expected.
     pub saturation: f64,
     /// The number of the receiver's own rows that its data is worth, as far as it is probable that the
     /// tasks are related.
