@@ -198,11 +198,14 @@ impl Relations {
         Some(relatedness(prepared(to)?, prepared(from)?))
     }
 
-    /// The number of a receiver's own rows that all of a sender's rows are worth to it, if their tasks
-    /// are related: more rows bring less and less, as the tasks differ.
+    /// The number of rows that all of a sender's rows are worth to a receiver, if their tasks are related: more rows
+    /// bring less and less, as the tasks differ. Rows count by what they say, in rows of the mean curvature: of rows
+    /// with rare outcomes more are needed.
     pub fn worth(&self, from: usize, to: usize, relation: Relation) -> f64 {
-        let rows = self.committed[from].as_ref().map_or(0, |one| one.rows) as f64;
-        rows / (1.0 + relation.expected() * self.receivers[to].curvature * rows)
+        let Some(one) = &self.committed[from] else { return 0.0 };
+        let information = one.summary.trace() / one.summary.coefficients().max(1) as f64;
+        let curvature = self.receivers[to].curvature.max(f64::MIN_POSITIVE);
+        information / (1.0 + relation.expected() * information) / curvature
     }
 
     /// Those of some helpers whose task is likelier the receiver's than another.
