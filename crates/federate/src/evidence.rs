@@ -477,6 +477,24 @@ mod tests {
         (curvature, left.map(|row| row[all]).collect())
     }
 
+    /// What a helper is worth is the information of its summary in rows of the receiver and its friends, bounded by
+    /// how far the tasks differ, whatever number of rows it claims.
+    #[test]
+    fn worth_is_information_and_not_rows() {
+        let (mut relations, _) = covering(2, &vec![vec![0, 1]; 3]);
+        let relation = relations.of(1, 0).expect("both have summaries");
+        let trace =
+            |of: usize| relations.committed[of].as_ref().map_or(0.0, |one| one.summary.trace());
+        let row = (trace(0) + trace(1) + trace(2)) / (2.0 * 150.0);
+        let (found, information) = (relations.worth(1, 0, relation), 0.5 * trace(1));
+        let expected = 1.0 / (row / information + relation.expected() * row);
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+        assert!(found < 1.0 / (relation.expected() * row));
+        let claimed = relations.committed[1].as_mut().expect("committed");
+        claimed.rows = 1_000_000;
+        assert!((relations.worth(1, 0, relation) / found - 1.0).abs() < 1e-12);
+    }
+
     /// Three sources with two of three classes each: every class has two sources, every pair of classes one.
     #[test]
     fn pairs_of_coefficients_need_two_sources_too() {
