@@ -132,11 +132,14 @@ impl<'a> Relations<'a> {
         Some(relatedness(prepared(to)?, prepared(from)?))
     }
 
-    /// The number of a receiver's own rows that all of a sender's rows are worth to it, if their tasks
-    /// are related: more rows bring less and less, as the tasks differ.
+    /// The number of rows that all of a sender's rows are worth to a receiver, if their tasks are related: more rows
+    /// bring less and less, as the tasks differ. Rows count by what they say, in rows of the mean curvature: of rows
+    /// with rare outcomes more are needed.
     pub fn worth(&self, from: usize, to: usize, relation: Relation) -> f64 {
-        let rows = self.committed[from].as_ref().map_or(0, |one| one.rows) as f64;
-        rows / (1.0 + relation.saturation * self.receivers[to].curvature * rows)
+        let Some(one) = &self.committed[from] else { return 0.0 };
+        let information = one.summary.trace() / one.summary.coefficients().max(1) as f64;
+        let curvature = self.receivers[to].curvature.max(f64::MIN_POSITIVE);
+        information / (1.0 + relation.expected() * information) / curvature
     }
 
     /// Those of some helpers whose task is likelier the receiver's than another.
@@ -145,14 +148,10 @@ impl<'a> Relations<'a> {
             let relation = self.of(from, to).filter(|relation| relation.is_related())?;
             let probability = relation.probability();
             let worth = probability * self.worth(from, to, relation);
+            let saturation = relation.expected();
             // A summary may be sound by itself and larger than anything that can be computed with it.
-            let is_usable = worth.is_finite() && relation.saturation.is_finite();
-            is_usable.then_some(Source {
-                from,
-                probability,
-                saturation: relation.saturation,
-                worth,
-            })
+            let is_usable = worth.is_finite() && saturation.is_finite();
+            is_usable.then_some(Source { from, probability, saturation, worth })
         });
         related.collect()
     }
@@ -257,7 +256,7 @@ pub struct Source {
     pub from: usize,
     /// The probability that its task is the receiver's.
     pub probability: f64,
-    /// The likeliest variance of the difference between the coefficients of the two.
+    /// The variance of the difference between the coefficients of the two that is to be expected.
     pub saturation: f64,
     /// The number of the receiver's own rows that its data is worth, as far as it is probable that the
     /// tasks are related.
@@ -432,6 +431,25 @@ mod tests {
         let left = form[first..].iter();
         let curvature = left.clone().flat_map(|row| row[first..all].to_vec()).collect();
         (curvature, left.map(|row| row[all]).collect())
+    }
+
+    /// What a helper is worth is the information of its summary in rows of the receiver and its friends, bounded by
+    /// how far the tasks differ, whatever number of rows it claims.
+    #[test]
+    fn worth_is_information_and_not_rows() {
+        let messages = messages(3);
+        let (mut relations, _) = covering(2, &vec![vec![0, 1]; 3], &messages);
+        let relation = relations.of(1, 0).expect("both have summaries");
+        let trace =
+            |of: usize| relations.committed[of].as_ref().map_or(0.0, |one| one.summary.trace());
+        let row = (trace(0) + trace(1) + trace(2)) / (2.0 * 150.0);
+        let (found, information) = (relations.worth(1, 0, relation), 0.5 * trace(1));
+        let expected = 1.0 / (row / information + relation.expected() * row);
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+        assert!(found < 1.0 / (relation.expected() * row));
+        let claimed = relations.committed[1].as_mut().expect("committed");
+        claimed.rows = 1_000_000;
+        assert!((relations.worth(1, 0, relation) / found - 1.0).abs() < 1e-12);
     }
 
     /// Three sources with two of three classes each: every class has two sources, every pair of classes one.

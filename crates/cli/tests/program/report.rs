@@ -48,7 +48,7 @@ fn a_finished_run_is_one_page_and_its_commands_work() {
         "No participant's data reached a competitor.",
         "North University would help",
         "may not learn from",
-        "+0.074 (+0.022 to +0.134)",
+        "+0.087 (+0.038 to +0.141)",
         "models/001-north-university.safetensors",
     ] {
         assert!(first.contains(words), "{words}");

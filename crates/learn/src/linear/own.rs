@@ -35,9 +35,9 @@ pub struct Own {
 }
 
 impl Own {
-    /// Fits a participant's rows; the strength of the ridge is chosen by cross-validation with at most
-    /// `folds` folds, in which rows that depend on each other stay together. The same rows always have
-    /// the same folds.
+    /// Fits a participant's rows; the strength of the ridge is chosen by marginal likelihood and by cross-validation
+    /// with at most `folds` folds, in which rows that depend on each other stay together. The same rows always
+    /// have the same folds.
     ///
     /// With fewer rows than features, fits take place in the span of the rows, as those of
     /// [`ridges`](super::ridges) do: n rows and d features cost O(n²·d) and fits of n coefficients. Beyond 2,500
@@ -89,7 +89,7 @@ impl Own {
         &self.rows
     }
 
-    /// The fit with the strength that predicts best.
+    /// The fit with the strength of the largest weight.
     pub fn best(&self) -> &[f64] {
         &self.best
     }
@@ -99,8 +99,8 @@ impl Own {
         self.in_units(&self.tuned.parameters)
     }
 
-    /// The decay with which gradient descent on a mean loss over this many rows has the ridge that predicts
-    /// best, on coefficients; intercepts have none. (The mean of squared errors is twice the negative
+    /// The decay with which gradient descent on a mean loss over this many rows has the ridge with the largest
+    /// weight, on coefficients; intercepts have none. (The mean of squared errors is twice the negative
     /// log-likelihood of a row, times the variance of the noise.)
     pub fn decay(&self, rows: usize) -> f64 {
         let unit = self.rows.noise().map_or(1.0, |variance| 2.0 * variance);
@@ -120,7 +120,8 @@ impl Own {
     /// The parameters of its model with what others' data says, and the weight that it gives to that,
     /// from 0 to 1.
     pub fn with_evidence(&self, evidence: &Summary) -> (Vec<f32>, f64) {
-        let tuned = tuned_with(&self.rows, evidence, &self.tuned, &self.folds);
+        let own = Summary::of(&self.rows, &self.best);
+        let tuned = tuned_with(&self.rows, &own, evidence, &self.tuned, &self.folds);
         (self.in_units(&tuned.parameters), tuned.weight)
     }
 }

@@ -2,8 +2,9 @@
 
 use super::Summary;
 
-/// The fractions of the variance of coefficients that may be each participant's own.
-pub const FRACTIONS: [f64; 4] = [0.03, 0.1, 0.3, 0.6];
+/// The fractions of the variance of coefficients that may be each participant's own, all equally probable
+/// beforehand.
+pub const FRACTIONS: [f64; 5] = [0.03, 0.1, 0.3, 0.6, 0.85];
 
 /// A logarithm of a ratio must exceed this to count: nearer to 0 only rounding decides. A summary that says
 /// nothing has a ratio of 1 with every other.
@@ -20,12 +21,23 @@ pub struct Relation {
     pub log_ratio: f64,
     /// The likeliest variance of the difference between the coefficients of the two.
     pub saturation: f64,
+    /// The mean of that variance over all fractions, each as probable as the two summaries make it.
+    mean: f64,
+    /// The variance of the difference between two unrelated tasks.
+    unrelated: f64,
 }
 
 impl Relation {
     /// The probability of one task, if both are equally probable beforehand.
     pub fn probability(self) -> f64 {
         1.0 / (1.0 + (-self.log_ratio).exp())
+    }
+
+    /// The variance of the difference that is to be expected: of one task or two, each as probable as it is. A
+    /// relation that is hardly likelier than none does not count as a close one.
+    pub fn expected(self) -> f64 {
+        let probability = self.probability();
+        probability * self.mean + (1.0 - probability) * self.unrelated
     }
 
     /// Whether one task is likelier than two, by more than rounding.
@@ -40,17 +52,24 @@ impl Relation {
 pub struct Prepared {
     variance: f64,
     log_evidence: f64,
+    fractions: Vec<f64>,
     /// For each fraction the saturated summary and the logarithm of its evidence.
     saturated: Vec<(Summary, f64)>,
 }
 
 impl Prepared {
-    /// Prepares a summary.
+    /// Prepares a summary, with the fractions of [`FRACTIONS`].
     pub fn new(summary: &Summary, variance: f64) -> Self {
-        let saturated = FRACTIONS.iter().map(|part| summary.saturated(part * variance));
+        Self::with_fractions(summary, variance, &FRACTIONS)
+    }
+
+    /// The same with other fractions.
+    pub fn with_fractions(summary: &Summary, variance: f64, fractions: &[f64]) -> Self {
+        let saturated = fractions.iter().map(|part| summary.saturated(part * variance));
         Self {
             variance,
             log_evidence: summary.log_evidence(variance),
+            fractions: fractions.to_vec(),
             saturated: saturated.collect(),
         }
     }
@@ -60,7 +79,7 @@ impl Prepared {
 /// `(1 − f)s²` and two own parts with `f s²`, against two independent tasks. Symmetric; costs O(d³).
 ///
 /// # Panics
-/// If they are prepared for different variances.
+/// If they are prepared for different variances or fractions.
 ///
 /// ```
 /// use fedcompetitors_learn::linear::{Prepared, Summary, relatedness};
@@ -72,7 +91,8 @@ impl Prepared {
 /// ```
 pub fn relatedness(a: &Prepared, b: &Prepared) -> Relation {
     assert_eq!(a.variance.to_bits(), b.variance.to_bits(), "one variance of coefficients");
-    let likelihoods = FRACTIONS.iter().zip(a.saturated.iter().zip(&b.saturated)).map(
+    assert_eq!(a.fractions, b.fractions, "the same fractions");
+    let likelihoods = a.fractions.iter().zip(a.saturated.iter().zip(&b.saturated)).map(
         |(part, ((first, first_evidence), (second, second_evidence)))| {
             let mut both = first.clone();
             both.add(second);
@@ -82,14 +102,24 @@ pub fn relatedness(a: &Prepared, b: &Prepared) -> Relation {
     let likelihoods: Vec<f64> = likelihoods.collect();
     let likeliest = first_largest(&likelihoods);
     let largest = likelihoods[likeliest];
+    let unrelated = 2.0 * a.variance;
     if !largest.is_finite() {
-        return Relation { log_ratio: f64::NEG_INFINITY, saturation: 2.0 * a.variance };
+        let log_ratio = f64::NEG_INFINITY;
+        return Relation { log_ratio, saturation: unrelated, mean: unrelated, unrelated };
     }
-    let sum: f64 = likelihoods.iter().map(|likelihood| (likelihood - largest).exp()).sum();
-    let mean = largest + (sum / FRACTIONS.len() as f64).ln();
+    let (mut sum, mut own) = (0.0, 0.0);
+    for (part, likelihood) in a.fractions.iter().zip(&likelihoods) {
+        let likelihood = (likelihood - largest).exp();
+        sum += likelihood;
+        own += likelihood * part;
+    }
     Relation {
-        log_ratio: mean - a.log_evidence - b.log_evidence,
-        saturation: 2.0 * FRACTIONS[likeliest] * a.variance,
+        log_ratio: largest + (sum / likelihoods.len() as f64).ln()
+            - a.log_evidence
+            - b.log_evidence,
+        saturation: unrelated * a.fractions[likeliest],
+        mean: unrelated * own / sum,
+        unrelated,
     }
 }
 

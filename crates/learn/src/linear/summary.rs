@@ -130,6 +130,12 @@ impl Summary {
         }
     }
 
+    /// The summary with this weight.
+    pub(super) fn scaled(&self, weight: f64) -> Self {
+        let scaled = |values: &[f64]| values.iter().map(|value| weight * value).collect();
+        Self { curvature: scaled(&self.curvature), linear: scaled(&self.linear) }
+    }
+
     /// Adds another summary.
     pub fn add(&mut self, other: &Self) {
         self.curvature.iter_mut().zip(&other.curvature).for_each(|(own, more)| *own += more);

@@ -87,28 +87,61 @@ pub struct Tuned {
     pub parameters: Vec<f64>,
     /// The mean of the weight of the evidence over all penalties, in the same way.
     pub weight: f64,
-    /// The strength of the ridge that predicts best.
+    /// The strength of the ridge with the largest weight.
     pub strength: f64,
     /// The summed loss of rows left out, for each penalty.
     losses: Vec<f64>,
 }
 
 /// Fits a linear model. The strength of the ridge is one of a grid; coefficients are averaged over the grid,
-/// weighted by `exp(−summed loss of rows left out)`. A choice of one penalty would follow chance where few
-/// rows choose.
+/// weighted by `exp(−summed loss of rows left out)` times the marginal likelihood of all rows where coefficients
+/// have the variance of one over the strength. A choice of one penalty would follow chance where few rows choose,
+/// and so do weights by the rows left out alone.
 pub fn tuned(rows: &Rows, folds: &Folds) -> Tuned {
     let grid = grid(&WEIGHTS[..1]);
     let losses = losses(rows, None, &grid, folds);
-    averaged(rows, None, &grid, losses)
+    let strength = grid[first_least(&losses)].1;
+    let start = vec![0.0; rows.parameters()];
+    let penalty = Penalty { evidence: None, strength };
+    let at = fit(rows, penalty, &start, EXACT, &mut Curvature::default());
+    let likelihoods = log_likelihoods(&Summary::of(rows, &at), None, &grid);
+    averaged(rows, None, &grid, losses, &likelihoods)
 }
 
 /// The same with others' evidence, whose weight is one of a grid, too. `alone` is the fit without it: its
-/// losses are those of weight 0.
-pub fn tuned_with(rows: &Rows, evidence: &Summary, alone: &Tuned, folds: &Folds) -> Tuned {
+/// losses are those of weight 0. `own` is the summary of the rows.
+pub fn tuned_with(
+    rows: &Rows,
+    own: &Summary,
+    evidence: &Summary,
+    alone: &Tuned,
+    folds: &Folds,
+) -> Tuned {
     let grid = grid(&WEIGHTS);
     let mut all = alone.losses.clone();
     all.extend(losses(rows, Some(evidence), &grid[all.len()..], folds));
-    averaged(rows, Some(evidence), &grid, all)
+    let likelihoods = log_likelihoods(own, Some(evidence), &grid);
+    averaged(rows, Some(evidence), &grid, all, &likelihoods)
+}
+
+/// For each penalty the logarithm of the marginal likelihood of the own rows and of the evidence: coefficients have
+/// the variance of one over the strength beforehand, and the own rows follow the evidence with its weight.
+/// Zeros if rounding leaves one of them undefined. Costs O(d³) for each penalty.
+fn log_likelihoods(own: &Summary, evidence: Option<&Summary>, grid: &[(f64, f64)]) -> Vec<f64> {
+    let of = |&(weight, strength): &(f64, f64)| {
+        let variance = 1.0 / strength;
+        let Some(evidence) = evidence else { return own.log_evidence(variance) };
+        let before = evidence.log_evidence(variance);
+        if weight == 0.0 {
+            return before + own.log_evidence(variance);
+        }
+        let weighted = evidence.scaled(weight);
+        let mut both = weighted.clone();
+        both.add(own);
+        before + both.log_evidence(variance) - weighted.log_evidence(variance)
+    };
+    let found: Vec<f64> = grid.iter().map(of).collect();
+    if found.iter().all(|value| value.is_finite()) { found } else { vec![0.0; grid.len()] }
 }
 
 /// The weight of the evidence and the strength of the ridge, for all pairs of them.
@@ -131,19 +164,27 @@ fn losses(rows: &Rows, evidence: Option<&Summary>, grid: &[(f64, f64)], folds: &
     losses
 }
 
-/// The mean of the fits of all rows with each penalty, by their losses.
+/// Where the least of some values stands first.
+fn first_least(values: &[f64]) -> usize {
+    (0..values.len()).min_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0)
+}
+
+/// The mean of the fits of all rows with each penalty, by their losses and likelihoods.
 fn averaged(
     rows: &Rows,
     evidence: Option<&Summary>,
     grid: &[(f64, f64)],
     losses: Vec<f64>,
+    log_likelihoods: &[f64],
 ) -> Tuned {
-    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0);
-    let weight = |loss: &f64| (losses[best] - loss).exp();
-    let total: f64 = losses.iter().map(weight).sum();
-    let counts: Vec<(usize, f64)> = losses
+    let costs: Vec<f64> =
+        losses.iter().zip(log_likelihoods).map(|(loss, likelihood)| loss - likelihood).collect();
+    let best = first_least(&costs);
+    let weight = |cost: &f64| (costs[best] - cost).exp();
+    let total: f64 = costs.iter().map(weight).sum();
+    let counts: Vec<(usize, f64)> = costs
         .iter()
-        .map(|loss| weight(loss) / total)
+        .map(|cost| weight(cost) / total)
         .enumerate()
         .filter(|(at, weight)| *weight >= NEGLIGIBLE || *at == best)
         .collect();
@@ -179,7 +220,90 @@ fn along<'a>(
 
 #[cfg(test)]
 mod tests {
+    use fedcompetitors_testing::repeat;
+
     use super::*;
+
+    /// With one coefficient, likelihoods are integrals: of the evidence over coefficients of the ridge's variance, and
+    /// of the own rows over those that are left after the evidence with its weight.
+    #[test]
+    fn likelihoods_are_integrals() {
+        for case in 0..u64::from(repeat(20)) {
+            let mut stream = Stream::new(case, "likelihoods", 0);
+            let mut says = || (5.0 * stream.unit(), 6.0 * stream.unit() - 3.0);
+            let (own, evidence) = (says(), says());
+            let summary = |(curvature, linear)| Summary::new(vec![curvature], vec![linear]);
+            let grid = grid(&WEIGHTS);
+            let found = log_likelihoods(&summary(own), Some(&summary(evidence)), &grid);
+            let alone = log_likelihoods(&summary(own), None, &grid);
+            for (at, &(weight, strength)) in grid.iter().enumerate() {
+                let deviation = strength.powf(-0.5);
+                let integral = |parts: &[(f64, (f64, f64))]| -> f64 {
+                    let density = |z: f64| {
+                        let theta = deviation * z;
+                        let of = |&(weight, (curvature, linear)): &(f64, (f64, f64))| {
+                            weight * (linear * theta - 0.5 * curvature * theta * theta)
+                        };
+                        (parts.iter().map(of).sum::<f64>() - 0.5 * z * z).exp()
+                    };
+                    let steps = (-1000..=1000).map(|step| density(0.01 * f64::from(step)));
+                    0.01 * steps.sum::<f64>() / std::f64::consts::TAU.sqrt()
+                };
+                let rows_after =
+                    integral(&[(1.0, own), (weight, evidence)]) / integral(&[(weight, evidence)]);
+                let expected = integral(&[(1.0, evidence)]).ln() + rows_after.ln();
+                assert!((found[at] - expected).abs() < 1e-9, "{} {expected}", found[at]);
+                let expected = integral(&[(1.0, own)]).ln();
+                assert!((alone[at] - expected).abs() < 1e-9, "{} {expected}", alone[at]);
+            }
+        }
+    }
+
+    /// Likelihoods that rounding leaves undefined say nothing.
+    #[test]
+    fn undefined_likelihoods_do_not_count() {
+        let grid = grid(&WEIGHTS);
+        let broken = Summary::new(vec![-1e9], vec![1.0]);
+        assert_eq!(log_likelihoods(&broken, None, &grid), vec![0.0; grid.len()]);
+        let fine = Summary::new(vec![2.0], vec![1.0]);
+        assert_eq!(log_likelihoods(&fine, Some(&broken), &grid), vec![0.0; grid.len()]);
+    }
+
+    /// The average, written out: each fit of all rows, by the losses of each fold's rows and by the likelihood.
+    #[test]
+    fn coefficients_are_averaged_by_losses_and_likelihoods() {
+        for case in 0..u64::from(repeat(10)) {
+            let mut stream = Stream::new(case, "averages", 0);
+            let (count, columns) = (20 + stream.below(40) as usize, 1 + stream.below(4) as usize);
+            let features: Vec<f64> = (0..count * columns).map(|_| stream.unit() - 0.5).collect();
+            let labels: Vec<u32> = (0..count).map(|_| stream.below(2) as u32).collect();
+            let rows = Rows::with_classes(features.into_iter(), columns, &labels, 1);
+            let folds = Folds::new(&rows, 5, &Dependence::None, &mut stream);
+            let exact = |rows: &Rows, strength| {
+                let start = vec![0.0; rows.parameters()];
+                let penalty = Penalty { evidence: None, strength };
+                fit(rows, penalty, &start, EXACT, &mut Curvature::default())
+            };
+            let loss = |strength: f64| -> f64 {
+                let of = |(kept, left_out): (Vec<u32>, Vec<u32>)| {
+                    rows.chosen(&left_out).loss(&exact(&rows.chosen(&kept), strength))
+                };
+                folds.parts().map(of).sum()
+            };
+            let least = STRENGTHS.into_iter().min_by(|&a, &b| loss(a).total_cmp(&loss(b)));
+            let own = Summary::of(&rows, &exact(&rows, least.expect("strengths")));
+            let weight = |strength: f64| (own.log_evidence(1.0 / strength) - loss(strength)).exp();
+            let total: f64 = STRENGTHS.into_iter().map(weight).sum();
+            let found = tuned(&rows, &folds);
+            for (at, value) in found.parameters.iter().enumerate() {
+                let mean = STRENGTHS.map(|one| weight(one) / total * exact(&rows, one)[at]);
+                let expected: f64 = mean.iter().sum();
+                assert!((value - expected).abs() < 1e-2, "{value} {expected}");
+            }
+            let largest = STRENGTHS.into_iter().max_by(|&a, &b| weight(a).total_cmp(&weight(b)));
+            assert!((found.strength - largest.expect("strengths")).abs() < 1e-9);
+        }
+    }
 
     /// Where rows stand in time, no penalty is chosen by a model that has seen later rows.
     #[test]

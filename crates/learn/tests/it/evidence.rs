@@ -3,8 +3,8 @@
 use fedcompetitors_graphs::random::Stream;
 use fedcompetitors_learn::Dependence;
 use fedcompetitors_learn::linear::{
-    BadSummary, Curvature, Own, Penalty, Prepared, Rows, Summary, fit, likeliest_variance,
-    log_evidences, relatedness,
+    BadSummary, Curvature, Own, Penalty, Prepared, Relation, Rows, Summary, fit,
+    likeliest_variance, log_evidences, relatedness,
 };
 use fedcompetitors_testing::repeat;
 use rand_distr::{Distribution, StandardNormal};
@@ -20,6 +20,7 @@ struct Cases {
 struct Case {
     kind: String,
     prior_variance: f64,
+    fractions: Vec<f64>,
     participants: Vec<Participant>,
     log_evidence: Vec<f64>,
     log_ratio: Vec<Vec<f64>>,
@@ -101,7 +102,7 @@ fn values_are_those_of_an_independent_implementation() {
             assert_near(summary.linear(), &participant.linear, "linear");
             let evidence = summary.log_evidence(case.prior_variance);
             assert_near(&[evidence], &[case.log_evidence[at]], "evidence");
-            prepared.push(Prepared::new(&summary, case.prior_variance));
+            prepared.push(Prepared::with_fractions(&summary, case.prior_variance, &case.fractions));
             all.push((rows, summary));
         }
         for (to, receiver) in case.receivers.iter().enumerate() {
@@ -401,7 +402,7 @@ fn relatedness_is_a_ratio_of_integrals() {
     let alone = |of| -> f64 {
         steps().map(|theta| 0.015 * says(of, theta) * density(theta, variance)).sum()
     };
-    let together: Vec<f64> = [0.03, 0.1, 0.3, 0.6]
+    let together: Vec<f64> = FRACTIONS
         .iter()
         .map(|part| {
             let own = |of, common: f64| -> f64 {
@@ -416,15 +417,7 @@ fn relatedness_is_a_ratio_of_integrals() {
                 .sum()
         })
         .collect();
-    let mean = together.iter().sum::<f64>() / 4.0;
-    let expected = (mean / (alone(first) * alone(second))).ln();
-    assert!((found.log_ratio - expected).abs() < 1e-6, "{} {expected}", found.log_ratio);
-    let likeliest = (0..4).max_by(|&a, &b| together[a].total_cmp(&together[b])).expect("four");
-    assert_near(
-        &[found.saturation],
-        &[2.0 * [0.03, 0.1, 0.3, 0.6][likeliest] * variance],
-        "saturation",
-    );
+    assert_relation(found, &together, alone(first) * alone(second), variance);
 }
 
 /// A summary of two coefficients that depend on each other: `H` and `b`.
@@ -450,6 +443,27 @@ fn integral(variance: f64, step: f64, of: impl Fn([f64; 2]) -> f64) -> f64 {
     places().map(row).sum()
 }
 
+/// The fractions of the variance that may be each participant's own.
+const FRACTIONS: [f64; 5] = [0.03, 0.1, 0.3, 0.6, 0.85];
+
+/// A relation is what follows from the likelihoods of two data sets: with each fraction, and of two tasks.
+fn assert_relation(found: Relation, together: &[f64], apart: f64, variance: f64) {
+    let sum: f64 = together.iter().sum();
+    let ratio = sum / together.len() as f64 / apart;
+    assert!((found.log_ratio - ratio.ln()).abs() < 1e-6, "{} {}", found.log_ratio, ratio.ln());
+    let likeliest = (0..together.len()).max_by(|&a, &b| together[a].total_cmp(&together[b]));
+    let likeliest = FRACTIONS[likeliest.expect("several fractions")];
+    assert_near(&[found.saturation], &[2.0 * likeliest * variance], "saturation");
+    // One task with a fraction has half of the probability, divided by likelihood; two tasks are the fraction 1.
+    let parts =
+        FRACTIONS.iter().zip(together).map(|(part, of)| (*part, of / FRACTIONS.len() as f64));
+    let all: Vec<(f64, f64)> = parts.chain([(1.0, apart)]).collect();
+    let total: f64 = all.iter().map(|(_, likelihood)| likelihood).sum();
+    let mean: f64 = all.iter().map(|(part, likelihood)| part * likelihood / total).sum();
+    let expected = 2.0 * mean * variance;
+    assert!((found.expected() - expected).abs() < 1e-6, "{} {expected}", found.expected());
+}
+
 /// In two dimensions, with coefficients that depend on each other: evidence and ratio are integrals over
 /// coefficients, and over a common and two own parts.
 #[test]
@@ -467,7 +481,7 @@ fn evidence_and_relatedness_are_integrals_in_two_dimensions() {
         for one in [first, second] {
             assert_near(&[summary(one).log_evidence(variance)], &[alone(one).ln()], "evidence");
         }
-        let together: Vec<f64> = [0.03, 0.1, 0.3, 0.6]
+        let together: Vec<f64> = FRACTIONS
             .iter()
             .map(|part| {
                 let own = |of: Two, [a, b]: [f64; 2]| {
@@ -478,14 +492,9 @@ fn evidence_and_relatedness_are_integrals_in_two_dimensions() {
                 integral((1.0 - part) * variance, 0.25, both)
             })
             .collect();
-        let mean = together.iter().sum::<f64>() / 4.0;
-        let expected = (mean / (alone(first) * alone(second))).ln();
         let prepared = [first, second].map(|one| Prepared::new(&summary(one), variance));
         let found = relatedness(&prepared[0], &prepared[1]);
-        assert!((found.log_ratio - expected).abs() < 1e-6, "{} {expected}", found.log_ratio);
-        let likeliest = (0..4).max_by(|&a, &b| together[a].total_cmp(&together[b])).expect("four");
-        let saturation = 2.0 * [0.03, 0.1, 0.3, 0.6][likeliest] * variance;
-        assert_near(&[found.saturation], &[saturation], "saturation");
+        assert_relation(found, &together, alone(first) * alone(second), variance);
     }
 }
 

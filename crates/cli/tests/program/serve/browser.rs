@@ -297,7 +297,7 @@ fn the_report_from_the_disk() {
         for words in [
             "✓ complete",
             "No participant's data reached a competitor.",
-            "+0.074 (+0.022 to +0.134)",
+            "+0.087 (+0.038 to +0.141)",
             "may not learn",
         ] {
             browser.reads(words);
