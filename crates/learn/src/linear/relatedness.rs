@@ -58,7 +58,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares a summary, with the fractions of [`FRACTIONS`].
+    /// Prepares a summary, with the fractions that are tried by default.
     pub fn new(summary: &Summary, variance: f64) -> Self {
         Self::with_fractions(summary, variance, &FRACTIONS)
     }
