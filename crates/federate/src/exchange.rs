@@ -253,8 +253,7 @@ impl<'a> Exchange<'a> {
 
     /// Takes a participant's data into the coordinator's trust.
     pub fn entrust(&mut self, from: usize) -> Message {
-        let mut carried = vec![0; self.competing.competitors(from).len()];
-        bits::insert(&mut carried, from);
+        let carried = bits::only(from, self.competing.participants().len());
         let (way, weighed) = ((Some(from), None), self.weigh(&[]));
         let entry = self.enter(way, Content::Data, Vec::new(), &carried, weighed);
         Message { from, values: Arc::default(), carried, entry }

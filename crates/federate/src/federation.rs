@@ -6,7 +6,7 @@ use fedcompetitors_graphs::{CompetingGraph, Participants, random::Stream};
 use fedcompetitors_learn::{LearnError, Learner, Part};
 use fedcompetitors_record::Content;
 
-use crate::Site;
+use crate::{Site, known::shares};
 
 /// An error in an estimate or a training.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -190,9 +190,7 @@ impl<'a> Federation<'a> {
 
     /// Weights in proportion to the numbers of training samples of these participants; they sum to 1.
     pub fn weights_by_samples(&self, of: &[usize]) -> Vec<f64> {
-        let samples = |&who: &usize| self.learners[who].samples(Part::Training) as f64;
-        let total: f64 = of.iter().map(samples).sum();
-        of.iter().map(|who| samples(who) / total).collect()
+        shares(of.iter().map(|&who| self.learners[who].samples(Part::Training)))
     }
 
     /// What a participant sees.

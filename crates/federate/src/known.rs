@@ -85,10 +85,14 @@ impl<'a> Known<'a> {
 
     /// Weights in proportion to the numbers of training samples; they sum to 1.
     pub fn weights_by_samples(&self, of: &[usize]) -> Vec<f64> {
-        let samples = |&who: &usize| self.members[who].training as f64;
-        let total: f64 = of.iter().map(samples).sum();
-        of.iter().map(|who| samples(who) / total).collect()
+        shares(of.iter().map(|&who| self.members[who].training))
     }
+}
+
+/// Counts as fractions of their sum.
+pub(crate) fn shares(counts: impl Iterator<Item = usize> + Clone) -> Vec<f64> {
+    let total: f64 = counts.clone().map(|count| count as f64).sum();
+    counts.map(|count| count as f64 / total).collect()
 }
 
 impl Member {

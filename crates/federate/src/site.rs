@@ -24,7 +24,7 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// The view of the participant at this index of so many. Each gradient adds one to `evaluations`.
+    /// The view of the participant at this index of `participants`. Each gradient adds one to `evaluations`.
     pub fn new(
         (name, index): (&'a str, usize),
         participants: usize,
@@ -111,8 +111,6 @@ impl<'a> Site<'a> {
 
     /// The provenance of a model that it has trained alone, as a set of bits.
     pub fn own(&self) -> Vec<u64> {
-        let mut carried = vec![0; bits::words_for(self.participants)];
-        bits::insert(&mut carried, self.index);
-        carried
+        bits::only(self.index, self.participants)
     }
 }

@@ -21,6 +21,13 @@ pub fn insert(row: &mut [u64], index: usize) {
     row[index / 64] |= 1 << (index % 64);
 }
 
+/// A row of `bits` bits in which this one alone is set.
+pub fn only(index: usize, bits: usize) -> Vec<u64> {
+    let mut row = vec![0; words_for(bits)];
+    insert(&mut row, index);
+    row
+}
+
 /// Clears bit `index`.
 #[inline]
 pub fn remove(row: &mut [u64], index: usize) {

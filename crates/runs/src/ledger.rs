@@ -125,14 +125,10 @@ struct Passed {
 impl Passed {
     /// Nothing has passed: everybody carries its own data.
     fn nothing(competing: &CompetingGraph) -> Self {
-        let own = |participant| {
-            let mut carried = vec![0; competing.competitors(participant).len()];
-            bits::insert(&mut carried, participant);
-            carried
-        };
+        let count = competing.participants().len();
         Self {
             memory: Exchange::new(competing).save(),
-            carried: (0..competing.participants().len()).map(own).collect(),
+            carried: (0..count).map(|who| bits::only(who, count)).collect(),
             messages: Vec::new(),
             happened: Happened::default(),
         }

@@ -4,9 +4,11 @@ mod architecture;
 mod change;
 #[cfg(unix)]
 mod documents;
+mod examples;
 mod experiments;
 mod fetch;
 mod hospitals;
+mod init;
 mod manners;
 mod plans;
 mod proofs;

@@ -151,16 +151,11 @@ pub struct Coordinator<C> {
 impl<C: Combiner> Coordinator<C> {
     /// The coordinator before the first phase.
     pub fn new(known: &Known<'_>, combiner: C) -> Self {
-        let own = |who: usize| {
-            let mut carried = vec![0; bits::words_for(known.len())];
-            bits::insert(&mut carried, who);
-            carried
-        };
         Self {
             combiner,
             phases: 0,
             is_finished: false,
-            carried: (0..known.len()).map(own).collect(),
+            carried: (0..known.len()).map(|who| bits::only(who, known.len())).collect(),
             start: known.start.clone(),
             last: vec![None; known.len()],
             uses: vec![Vec::new(); known.len()],

@@ -1,6 +1,7 @@
 //! Is what is stored still what was written? There is a hash over all that is stored of a training, one over each
 //! estimate, and one over the rest and these hashes. Every change renews them, so a run that was interrupted is
-//! checked before it goes on. They show damage: whoever cheats can compute them again.
+//! checked before it goes on. They show damage: anybody who can write to the folder can
+//! compute them again.
 
 use rusqlite::{Connection, Transaction, params, types::ValueRef};
 use sha2::{Digest, Sha256};
@@ -184,7 +185,7 @@ fn sealed(row: &rusqlite::Row<'_>) -> rusqlite::Result<Sealed> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
 }
 
-/// Renews all hashes of a record, as whoever cheats can do it: for tests of what is found all the same.
+/// Renews all hashes of a record, as anybody who can write to the folder can: for tests of what is found all the same.
 #[doc(hidden)]
 pub fn reseal(folder: &std::path::Path) -> Result<(), RunError> {
     let mut store = Store::open(folder)?;
