@@ -34,10 +34,16 @@ pub fn plan(
     let counts = samples.iter().map(|&count| count as f64).collect();
     let counts =
         SampleCounts::new(competing.participants(), counts).expect("everybody has samples");
-    let counts = counts.with_fewest(fewest_sources(settings, trainer));
+    let fewest = fewest_sources(settings, trainer);
+    let counts = counts.with_fewest(fewest);
     let objective = settings.objective().with(Some(&counts)).expect("counts are given");
     let effort = Search { budget: Some(budget), ..Search::default() };
-    policy.plan(&Setting::new(competing, benefit), objective, effort)
+    let mut plan = policy.plan(&Setting::new(competing, benefit), objective, effort);
+    if fewest > 1 && plan.diminishing.is_some() {
+        let counted = "single sources are not counted (`single-source` allows them)";
+        plan.note = plan.note.map(|note| format!("{note}; {counted}"));
+    }
+    plan
 }
 
 /// The helpers that a participant needs to receive anything, where benefits say who they are.

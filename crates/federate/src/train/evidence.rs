@@ -6,7 +6,7 @@
 //! no chain of others can arise.
 
 use fedcompetitors_graphs::{BenefitGraph, CompetingGraph, UsageGraph, bits::ones};
-use fedcompetitors_record::Disclosure;
+use fedcompetitors_record::{Disclosure, Flow, FlowSource};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,11 @@ settings! {
 impl Settings for Evidence {}
 
 impl Trainer for Evidence {
+    fn flows(&self, _: &CompetingGraph, _: &UsageGraph) -> Vec<Flow> {
+        let statement = "evidence: how much of each source is in a sum follows from the summaries of all that do not compete with the receiver, also of those that are no sources";
+        vec![Flow { source: FlowSource::Trainer, statement: statement.into(), pairs: Vec::new() }]
+    }
+
     fn sends_own_data_only(&self) -> bool {
         true
     }

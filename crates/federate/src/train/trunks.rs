@@ -149,7 +149,8 @@ impl Combiner for Relay {
             done if done == delivery => (First::Start { networks, frozen }, 0, vec![]),
             _ => (First::Continue, self.others.next(), vec![]),
         };
-        if self.done + 1 == delivery {
+        let is_used = || self.friends.iter().any(|friends| friends.contains(&participant));
+        if self.done + 1 == delivery && is_used() {
             sends.push(Content::Trunk);
         }
         let is_delivery = self.done == delivery;
