@@ -120,6 +120,11 @@ pub trait Trainer: Debug + Send + Sync {
         false
     }
 
+    /// Whether it has a control beside `local`: itself without others, where it gains by more than learning from them.
+    fn has_control(&self) -> bool {
+        false
+    }
+
     /// The models that it can use.
     fn models(&self) -> Models {
         Models::Any

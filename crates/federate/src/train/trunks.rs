@@ -61,6 +61,11 @@ impl Trainer for Trunks {
         true
     }
 
+    // Several networks are better than one, whoever they start from.
+    fn has_control(&self) -> bool {
+        true
+    }
+
     fn models(&self) -> Models {
         Models::Hidden
     }

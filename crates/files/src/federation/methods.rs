@@ -34,7 +34,7 @@ pub const SHORT_NAMES: &[ShortName] = &[
     ShortName {
         name: "local-ensemble",
         planned: Some(("none", "trunks")),
-        help: "Every participant alone, with several networks and one head: what `trunks` gives without others.",
+        help: "Every participant alone, with several networks and one head: what `trunks` gives without others. Always runs where `trunks` does.",
     },
     ShortName {
         name: "fedavg",
@@ -85,6 +85,16 @@ impl Method {
     /// Never: a test reads every short name.
     pub fn local() -> Self {
         Self::parse("local").expect("a short name")
+    }
+
+    /// Its trainer without others, where that gains by more than learning from them.
+    pub fn control(self) -> Option<Self> {
+        let Self::Planned(_, kind) = self else { return None };
+        let has_control = kind.0.with_defaults().has_control();
+        has_control
+            .then(|| Choice::named("none").ok())
+            .flatten()
+            .map(|none| Self::Planned(none, kind))
     }
 
     /// The method of a short name, or of `POLICY+TRAINER`.

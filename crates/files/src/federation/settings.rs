@@ -543,8 +543,13 @@ impl Settings {
 
     /// All methods, the file's own first, then Local, which is always there.
     pub fn methods(&self) -> Vec<Method> {
+        let compared: Vec<Method> =
+            self.compare.iter().filter_map(|name| Method::parse(name).ok()).collect();
+        let all = [self.method()].into_iter().chain(compared.iter().copied());
+        let controls = all.filter_map(Method::control);
         let mut methods = vec![self.method(), Method::local()];
-        methods.extend(self.compare.iter().filter_map(|name| Method::parse(name).ok()));
+        methods.extend(controls.collect::<Vec<_>>());
+        methods.extend(compared);
         let mut seen = Vec::new();
         methods.retain(|method| {
             let is_new = !seen.contains(method);
