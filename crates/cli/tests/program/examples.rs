@@ -92,7 +92,7 @@ fn exported_tables_give_the_plan_and_its_refusals() {
     }
 }
 
-/// The lenders' example, made anew from a file of the same form, and as it stands.
+/// The example of lenders: written again by `init` from a file of the same form, and as it stands.
 #[test]
 fn the_banks_example_runs() {
     let sandbox = Sandbox::new();
