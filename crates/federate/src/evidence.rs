@@ -275,10 +275,11 @@ mod tests {
     fn messages(count: usize) -> Vec<Message> {
         let competing = CompetingGraph::builder(&Participants::numbered(count)).build();
         let mut exchange = Exchange::new(&competing);
-        let submission = |from: usize| {
-            Some(Submission { values: Vec::new(), before: Vec::new(), carried: vec![1 << from] })
-        };
-        let sent = exchange.collect(Content::Summary, 0, (0..count).map(submission).collect());
+        let carried: Vec<[u64; 1]> = (0..count).map(|from| [1 << from]).collect();
+        let submissions =
+            carried.iter().map(|of| Some(Submission { values: &[], before: &[], carried: of }));
+        let submissions: Vec<_> = submissions.collect();
+        let sent = exchange.take(Content::Summary, 0, false, &submissions);
         sent.into_iter().flatten().collect()
     }
 

@@ -23,32 +23,15 @@ use sha2::{Digest, Sha256};
 use crate::{FederateError, protocol::Labelled};
 
 /// What a participant sends to the coordinator.
-#[derive(Debug, Clone)]
-pub struct Submission {
-    /// The numbers.
-    pub values: Vec<f32>,
-    /// Where they would be if the participant had done nothing: what the coordinator last
-    /// knew of it. Nothing stands for zeros.
-    pub before: Vec<f32>,
-    /// Whose data they carry, as a set of bits.
-    pub carried: Vec<u64>,
-}
-
-/// A submission whose numbers are borrowed.
 #[derive(Debug, Clone, Copy)]
-pub struct SubmissionView<'a> {
+pub struct Submission<'a> {
     /// The numbers.
     pub values: &'a [f32],
-    /// Where they would be if the participant had done nothing; nothing stands for zeros.
+    /// Where they would be if the participant had done nothing: what the coordinator last knew of it. Nothing stands
+    /// for zeros.
     pub before: &'a [f32],
     /// Whose data they carry, as a set of bits.
     pub carried: &'a [u64],
-}
-
-impl Submission {
-    fn view(&self) -> SubmissionView<'_> {
-        SubmissionView { values: &self.values, before: &self.before, carried: &self.carried }
-    }
 }
 
 /// A submission that the coordinator has accepted, with its number in the ledger.
@@ -174,35 +157,17 @@ impl<'a> Exchange<'a> {
         self.incidents.push(Incident { round: self.round, participant, kind });
     }
 
-    /// Takes the submissions of the participants, each at its index and of this length; what cannot be
-    /// used is refused.
-    pub fn collect(
-        &mut self,
-        content: Content,
-        length: usize,
-        submissions: Vec<Option<Submission>>,
-    ) -> Vec<Option<Message>> {
-        let lent: Vec<_> = submissions
-            .iter()
-            .map(|submission| submission.as_ref().map(Submission::view))
-            .collect();
-        let receipts = self.take(content, length, is_compared(content), &lent);
-        let with_values = |(receipt, submission): (Option<Message>, Option<Submission>)| {
-            Some(receipt?.restored(submission?.values))
-        };
-        receipts.into_iter().zip(submissions).map(with_values).collect()
-    }
-
-    /// As [`Exchange::collect`], without the numbers, which stay where they are: gives the receipts of what was accepted.
-    /// If they are compared, what is far larger than what others or its sender have sent is refused.
+    /// Takes the submissions of the participants, each at its index and of this length; what cannot be used is refused.
+    /// If they are compared, what is far larger than what others or its sender have sent is refused, too. Gives the
+    /// messages that were accepted without their numbers, which stay where they are.
     pub fn take(
         &mut self,
         content: Content,
         length: usize,
         compares: bool,
-        submissions: &[Option<SubmissionView<'_>>],
+        submissions: &[Option<Submission<'_>>],
     ) -> Vec<Option<Message>> {
-        let look = |submission: &SubmissionView<'_>| {
+        let look = |submission: &Submission<'_>| {
             (change(submission, length), self.weigh(submission.values))
         };
         let looked_at: Vec<_> =
@@ -405,7 +370,7 @@ pub fn is_compared(content: Content) -> bool {
 }
 
 /// How much a submission changes, if it can be used at all.
-fn change(submission: &SubmissionView<'_>, length: usize) -> Result<f64, IncidentKind> {
+fn change(submission: &Submission<'_>, length: usize) -> Result<f64, IncidentKind> {
     if submission.values.len() != length {
         return Err(IncidentKind::WrongLength);
     }
@@ -454,7 +419,7 @@ mod tests {
             let values: Vec<f32> = (0..length).map(|at| f32::from(at) * 0.75 - 3.0).collect();
             for known in 0..=length {
                 let before: Vec<f32> = (0..known).map(|at| f32::from(at) * 0.5).collect();
-                let submission = SubmissionView { values: &values, before: &before, carried: &[] };
+                let submission = Submission { values: &values, before: &before, carried: &[] };
                 let padded = before.iter().copied().chain(std::iter::repeat(0.0));
                 let plain = values.iter().zip(padded);
                 let plain = plain.map(|(value, before)| f64::from(value - before).powi(2));
@@ -462,13 +427,13 @@ mod tests {
                     (change(&submission, length.into()), plain.sum::<f64>().sqrt());
                 assert!((found.expect("finite") - expected).abs() < 1e-9, "{length} {known}");
             }
-            let submission = SubmissionView { values: &values, before: &[], carried: &[] };
+            let submission = Submission { values: &values, before: &[], carried: &[] };
             assert_eq!(
                 change(&submission, usize::from(length) + 1),
                 Err(IncidentKind::WrongLength)
             );
         }
-        let submission = SubmissionView { values: &[1.0, f32::NAN], before: &[], carried: &[] };
+        let submission = Submission { values: &[1.0, f32::NAN], before: &[], carried: &[] };
         assert_eq!(change(&submission, 2), Err(IncidentKind::NotFinite));
     }
 }

@@ -29,7 +29,7 @@ use aside::Aside;
 use fedcompetitors_federate::{
     FederateError,
     estimate::MIXTURE,
-    exchange::{self, Content, Exchange, IncidentKind, Message, SubmissionView, hex, is_compared},
+    exchange::{self, Content, Exchange, IncidentKind, Message, Submission, hex, is_compared},
     saved,
     train::MIXING,
 };
@@ -326,7 +326,7 @@ impl Ledger {
                 .iter()
                 .zip(carried)
                 .map(|(submission, carried)| {
-                    submission.map(|(values, before)| SubmissionView { values, before, carried })
+                    submission.map(|(values, before)| Submission { values, before, carried })
                 })
                 .collect();
             Ok(exchange.take(content, length, is_compared(content), &submissions))

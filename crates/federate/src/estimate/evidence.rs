@@ -107,10 +107,6 @@ impl Combiner for Summaries {
         };
         self.columns = Some((0..heard.len()).into_par_iter().map(column).collect());
     }
-
-    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
-        vec![(participant, 1.0)]
-    }
 }
 
 impl Finder for Summaries {

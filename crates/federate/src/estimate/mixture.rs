@@ -160,10 +160,6 @@ impl Combiner for Mixer {
         };
         self.mixtures = searches.par_iter().map(mixture).collect();
     }
-
-    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
-        vec![(participant, 1.0)]
-    }
 }
 
 impl Finder for Mixer {

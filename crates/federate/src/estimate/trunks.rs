@@ -140,10 +140,6 @@ impl Combiner for Comparison {
         };
         self.columns = (0..heard.len()).map(column).collect();
     }
-
-    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
-        vec![(participant, 1.0)]
-    }
 }
 
 impl Finder for Comparison {

@@ -9,7 +9,7 @@ use super::{Answer, Ask, Labelled, Report, Request};
 use crate::{
     FederateError, Known,
     estimate::Found,
-    exchange::{Exchange, Message, SubmissionView, is_compared},
+    exchange::{Exchange, Message, Submission, is_compared},
     saved,
 };
 
@@ -41,8 +41,10 @@ pub trait Combiner: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn given(&mut self, _participant: usize) {}
 
     /// Those from whom a participant learns, itself included, with their weights, given how much it uses of its own
-    /// and of each piece that it was last given.
-    fn parts(&self, participant: usize, uses: &[f64]) -> Vec<(usize, f32)>;
+    /// and of each piece that it was last given. By default it learns from nobody.
+    fn parts(&self, participant: usize, _uses: &[f64]) -> Vec<(usize, f32)> {
+        vec![(participant, 1.0)]
+    }
 
     /// What its messages would reveal of few rows, and what was done about it.
     fn disclosures(&self) -> Vec<Disclosure> {
@@ -290,11 +292,7 @@ impl<C: Combiner> Coordinator<C> {
             let views = pieces.iter().enumerate().map(|(from, values)| {
                 let last = self.last[from].as_ref().map_or(&self.start[..], Message::values);
                 let before = if content == Content::Model { last } else { &[] };
-                Some(SubmissionView {
-                    values: values.as_ref()?,
-                    before,
-                    carried: &self.carried[from],
-                })
+                Some(Submission { values: values.as_ref()?, before, carried: &self.carried[from] })
             });
             let views: Vec<_> = views.collect();
             let (length, compares) = (self.length(content), self.combiner.compares(content));

@@ -132,8 +132,4 @@ impl Combiner for Alone {
         let pace = if self.is_trial() { &mut self.trial } else { &mut self.rest };
         pace.count(pace.next());
     }
-
-    fn parts(&self, participant: usize, _: &[f64]) -> Vec<(usize, f32)> {
-        vec![(participant, 1.0)]
-    }
 }

@@ -22,10 +22,10 @@ fn competing(count: usize, pairs: &[(usize, usize)]) -> CompetingGraph {
     builder.build()
 }
 
-fn submission(values: Vec<f32>, carried: &BTreeSet<usize>) -> Submission {
+fn bits_of(carried: &BTreeSet<usize>) -> Vec<u64> {
     let mut bits = vec![0];
     carried.iter().for_each(|&who| insert(&mut bits, who));
-    Submission { values, before: Vec::new(), carried: bits }
+    bits
 }
 
 proptest! {
@@ -46,11 +46,12 @@ proptest! {
         let mut handed: Vec<(usize, usize)> = Vec::new();
         for (round, (to, from)) in history.into_iter().enumerate() {
             exchange.begin(round + 1, &[]);
-            let submissions = (0..6)
-                .map(|who| from.contains(&who).then(|| submission(vec![1.0, 2.0], &carried[who])))
-                .collect();
+            let bits: Vec<Vec<u64>> = carried.iter().map(bits_of).collect();
+            let submission = |who: usize| Submission { values: &[1.0, 2.0], before: &[], carried: &bits[who] };
+            let submissions: Vec<_> =
+                (0..6).map(|who| from.contains(&who).then(|| submission(who))).collect();
             let messages: Vec<Message> =
-                exchange.collect(Content::Model, 2, submissions).into_iter().flatten().collect();
+                exchange.take(Content::Model, 2, true, &submissions).into_iter().flatten().collect();
             let sum: BTreeSet<usize> = from.iter().flat_map(|&who| carried[who].clone()).collect();
             let rival = sum.iter().find(|&&who| competing.competes(who, to));
             match exchange.deliver(to, Content::Model, &[1.0, 2.0], &messages) {
@@ -287,9 +288,10 @@ fn of_two_who_send_the_larger_cannot_speak_for_itself() {
     let competing = competing(3, &[]);
     let mut exchange = Exchange::new(&competing);
     exchange.begin(1, &[]);
-    let sized = |who, size| Some(submission(vec![size; 4], &BTreeSet::from([who])));
-    let submissions = vec![sized(0, 1.0), sized(1, 1000.0), None];
-    let taken = exchange.collect(Content::Update, 4, submissions);
+    let bits = [0, 1].map(|who| bits_of(&BTreeSet::from([who])));
+    let sized = |who: usize, values| Some(Submission { values, before: &[], carried: &bits[who] });
+    let submissions = [sized(0, &[1.0; 4]), sized(1, &[1000.0; 4]), None];
+    let taken = exchange.take(Content::Update, 4, true, &submissions);
     assert!(taken[0].is_some() && taken[1].is_none());
     let (_, incidents) = exchange.drain();
     assert_eq!(incidents.len(), 1);
